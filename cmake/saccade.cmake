@@ -1,0 +1,39 @@
+# Functions for the project's targets. Each folder of src/ is one library target, saccade_<folder>; its DEPENDS are
+# the only other folders whose headers it may include, so the link edges are the architecture's layers.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+
+add_library(saccade_options INTERFACE)
+target_compile_options(saccade_options INTERFACE -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${SACCADE_WERROR}>:-Werror>)
+# GCC 12 reports overlapping copies inside std::string operator+ that cannot happen (its bug 105651).
+target_compile_options(saccade_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(SACCADE_SANITIZE)
+  add_compile_options(-fsanitize=${SACCADE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${SACCADE_SANITIZE})
+endif()
+
+# saccade_library(NAME SOURCES... DEPENDS folder... PUBLIC lib... PRIVATE lib...)
+function(saccade_library NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PUBLIC;PRIVATE" ${ARGN})
+  set(TARGET saccade_${NAME})
+  add_library(${TARGET} STATIC ${ARG_SOURCES})
+  target_include_directories(${TARGET} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+                                              $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+  list(TRANSFORM ARG_DEPENDS PREPEND saccade_)
+  target_link_libraries(${TARGET} PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} saccade_options)
+endfunction()
+
+# saccade_test(NAME SOURCES... DEPENDS folder... LIBS lib... LABELS label...): one GoogleTest program, its cases as ctest tests.
+function(saccade_test NAME)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LIBS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  set(TARGET test_${NAME})
+  add_executable(${TARGET} ${ARG_SOURCES})
+  target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  list(TRANSFORM ARG_DEPENDS PREPEND saccade_)
+  target_link_libraries(${TARGET} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} saccade_options GTest::gtest GTest::gtest_main GTest::gmock)
+  gtest_discover_tests(${TARGET} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${NAME}/
+                       PROPERTIES LABELS "${NAME};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,121 @@
+// From a model file to results: Model -> Plan -> Context.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "saccade/error.h"
+#include "saccade/isa.h"
+#include "saccade/model_spec.h"
+#include "saccade/tensor.h"
+
+namespace saccade {
+
+namespace ir { class Graph; }
+namespace compiler { class Target; struct CompiledGraph; }
+namespace runtime { struct ModelImpl; struct PlanImpl; struct ContextImpl; }
+
+/// An input or output as the model declares it; unknown dimensions are -1.
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::f32;
+  Shape shape;
+  std::vector<std::string> dim_names;  ///< symbol of each unknown dimension, "" where it has none
+};
+
+/// Bounds on what a model file may ask for; exceeding one is Error(limit). See docs/configuration.md.
+struct LoadLimits {
+  std::int64_t max_nodes = 1'000'000;
+  std::int64_t max_rank = 16;
+  std::int64_t max_tensor_bytes = std::int64_t{8} << 30;
+  std::int64_t max_nesting = 64;
+};
+
+struct CompileOptions {
+  /// Concrete shapes by input name; inputs that are not named keep their declared shape, whose unknown leading
+  /// dimension becomes 1. Any other unknown dimension is an Error(shape_mismatch) that names it.
+  std::vector<std::pair<std::string, Shape>> input_shapes;
+  /// If > 0, the leading dimension of every input is rewritten to it, also where the model fixes it, if the graph allows.
+  std::int64_t batch = 0;
+  /// Highest instruction set to use; further capped by SACCADE_MAX_ISA and by what the machine has.
+  std::optional<Isa> max_isa;
+  /// Names of optional compiler passes to leave out (see `saccade inspect --passes`).
+  std::vector<std::string> disabled_passes;
+};
+
+struct ContextOptions {
+  /// Threads that share one execution (latency mode). 1 runs on the calling thread alone. Results do not depend on it.
+  int threads = 1;
+};
+
+class Context;
+
+/// A model compiled for concrete shapes. Immutable; copies share it; safe to use from many threads at once.
+class Plan {
+ public:
+  /// Inputs and outputs in the model's order, with concrete shapes.
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  /// A new execution state: arena and worker threads. Contexts of one plan are independent.
+  Context make_context(const ContextOptions& options = {}) const;
+  /// Bytes of one context's activation arena; bytes of packed weights shared by all contexts.
+  std::int64_t arena_bytes() const;
+  std::int64_t weight_bytes() const;
+  const runtime::PlanImpl& impl() const { return *impl_; }
+  explicit Plan(std::shared_ptr<const runtime::PlanImpl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const runtime::PlanImpl> impl_;
+};
+
+/// One execution at a time: not thread-safe; use one context a thread. Steady state allocates nothing.
+class Context {
+ public:
+  /// Reads `inputs` (dense, row-major, the plan's shapes and dtypes, the plan's order) and writes `outputs` (likewise, preallocated).
+  /// Throws Error(shape_mismatch) naming tensor, expected and given shape.
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  /// Allocating convenience form.
+  std::vector<Tensor> run(std::span<const Tensor> inputs);
+  runtime::ContextImpl& impl() { return *impl_; }
+  explicit Context(std::unique_ptr<runtime::ContextImpl> impl);
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+  ~Context();
+
+ private:
+  std::unique_ptr<runtime::ContextImpl> impl_;
+};
+
+/// A loaded model. Immutable; copies share it; safe to use from many threads at once.
+class Model {
+ public:
+  /// Reads ONNX or TFLite (told apart by content). Throws Error(not_found | io | invalid_model | unsupported | limit);
+  /// for unsupported operators the message lists all of them.
+  static Model load(const std::filesystem::path& path, const LoadLimits& limits = {});
+
+  const ModelSpec& spec() const;
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  const std::filesystem::path& path() const;
+  const ir::Graph& graph() const;
+
+  /// Compiles for this CPU. Throws Error(shape_mismatch | unsupported).
+  Plan compile(const CompileOptions& options = {}) const;
+  /// Compiles for a given backend (used by Saccade's own pipeline).
+  Plan compile(const compiler::Target& target, const CompileOptions& options) const;
+  /// Runs the plain reference executor: slow, the oracle of the tests. Inputs in the model's order, any admissible shapes.
+  std::vector<Tensor> interpret(std::span<const Tensor> inputs) const;
+
+  const runtime::ModelImpl& impl() const { return *impl_; }
+  explicit Model(std::shared_ptr<const runtime::ModelImpl> impl) : impl_(std::move(impl)) {}
+
+ private:
+  std::shared_ptr<const runtime::ModelImpl> impl_;
+};
+
+}  // namespace saccade

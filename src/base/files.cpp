@@ -1,0 +1,87 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "saccade/error.h"
+
+namespace saccade {
+
+namespace {
+
+struct FileDescriptor {
+  int fd = -1;
+  ~FileDescriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+[[noreturn]] void throw_errno(const std::filesystem::path& path, const char* what, int error) {
+  const auto code = error == ENOENT ? ErrorCode::not_found : ErrorCode::io;
+  throw Error(code, path.string() + ": cannot " + what + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+MappedFile map_file(const std::filesystem::path& path) {
+  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) throw_errno(path, "open", errno);
+  struct stat info {};
+  if (::fstat(file.fd, &info) != 0) throw_errno(path, "read", errno);
+  if (S_ISDIR(info.st_mode)) throw Error(ErrorCode::io, path.string() + ": is a directory, expected a file");
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::io, path.string() + ": is not a regular file");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return {};
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (data == MAP_FAILED) throw_errno(path, "map", errno);
+  std::shared_ptr<const void> owner(data, [size](void* p) { ::munmap(p, size); });
+  return {{static_cast<const std::byte*>(data), size}, std::move(owner)};
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  const MappedFile file = map_file(path);
+  return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
+}
+
+void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
+  std::string name = path.string() + ".XXXXXX";
+  FileDescriptor file{::mkostemp(name.data(), O_CLOEXEC)};
+  if (file.fd < 0) throw_errno(path, "create a file beside it", errno);
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    ::unlink(name.c_str());
+    throw_errno(path, what, error);
+  };
+  while (!content.empty()) {
+    const ssize_t n = ::write(file.fd, content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail("write");
+    content = content.subspan(static_cast<std::size_t>(n));
+  }
+  if (::fchmod(file.fd, 0644) != 0) fail("set permissions");
+  const int fd = file.fd;
+  file.fd = -1;
+  if (::close(fd) != 0) fail("close");
+  if (::rename(name.c_str(), path.c_str()) != 0) fail("rename");
+}
+
+bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
+  struct stat sa {}, sb {};
+  if (::stat(a.c_str(), &sa) != 0 || ::stat(b.c_str(), &sb) != 0) return false;
+  return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+std::filesystem::path cache_directory() {
+  if (const char* dir = std::getenv("SACCADE_CACHE_DIR"); dir != nullptr && *dir != '\0') return dir;
+  if (const char* dir = std::getenv("XDG_CACHE_HOME"); dir != nullptr && *dir != '\0') return std::filesystem::path(dir) / "saccade";
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') return std::filesystem::path(home) / ".cache" / "saccade";
+  return std::filesystem::temp_directory_path() / "saccade-cache";
+}
+
+}  // namespace saccade

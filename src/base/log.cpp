@@ -1,0 +1,39 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace saccade::log {
+
+namespace {
+
+const std::string& topics() {
+  static const std::string value = [] {
+    const char* env = std::getenv("SACCADE_LOG");
+    return "," + std::string(env != nullptr ? env : "") + ",";
+  }();
+  return value;
+}
+
+spdlog::logger& logger() {
+  static const std::shared_ptr<spdlog::logger> instance = [] {
+    auto created = std::make_shared<spdlog::logger>("saccade", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    created->set_pattern("[%H:%M:%S.%e] %v");
+    return created;
+  }();
+  return *instance;
+}
+
+}  // namespace
+
+bool enabled(std::string_view topic) {
+  const std::string& list = topics();
+  return list.find("," + std::string(topic) + ",") != std::string::npos || list.find(",all,") != std::string::npos;
+}
+
+void write(std::string_view topic, std::string_view line) { logger().info("{}: {}", topic, line); }
+
+}  // namespace saccade::log

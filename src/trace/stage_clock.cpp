@@ -1,0 +1,1 @@
+#include "trace/stage_clock.h"

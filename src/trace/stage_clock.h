@@ -1,0 +1,37 @@
+// Wall time spent in a named stage, summed over threads. Cheap enough to leave on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+namespace saccade::trace {
+
+/// Thread-safe. `seconds()` may exceed the wall time of the job when a stage runs on several threads at once.
+class StageClock {
+ public:
+  class Scope {
+   public:
+    explicit Scope(StageClock& clock) noexcept : clock_(clock), start_(std::chrono::steady_clock::now()) {}
+    ~Scope() { clock_.add(std::chrono::steady_clock::now() - start_); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    StageClock& clock_;
+    std::chrono::steady_clock::time_point start_;
+  };
+
+  void add(std::chrono::nanoseconds time) noexcept {
+    nanoseconds_.fetch_add(time.count(), std::memory_order_relaxed);
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  double seconds() const noexcept { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9; }
+  std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> nanoseconds_{0};
+  std::atomic<std::int64_t> count_{0};
+};
+
+}  // namespace saccade::trace
