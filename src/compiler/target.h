@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,7 +62,8 @@ struct PreparedKernel {
   std::vector<bool> constants_used;              ///< per input: true if `state` holds the constant, so that it needs no buffer
 };
 
-/// One call of a kernel: tasks [begin, end) of one phase.
+/// One call of a kernel: tasks [begin, end) of one phase. Buffers of the arena and of constants start on 64-byte boundaries
+/// (channel slices at any element); those of the caller's inputs and outputs are only aligned to their element.
 struct KernelArgs {
   const void* state;
   const void* const* src;                        ///< per input; nullptr where absent or held by `state`
@@ -71,6 +73,8 @@ struct KernelArgs {
   int phase;
   std::int64_t begin;
   std::int64_t end;
+  /// Only the compiler's own reference steps use it: kernels of a target cannot fail.
+  std::exception_ptr* failure = nullptr;
 };
 
 /// Kernels cannot fail, do not allocate, keep no state between calls, and are safe to call from several threads on
@@ -88,6 +92,9 @@ struct KernelDesc {
   double (*cost)(const KernelQuery&) = nullptr;
   PreparedKernel (*prepare)(const KernelQuery&) = nullptr;
   KernelFn fn = nullptr;
+  /// Bit i set: output 0 may be the very buffer of input i (same dims, strides, dtype): the kernel reads each element of
+  /// that input before it writes it and never after, also in tails. 0: never in place.
+  std::uint32_t in_place = 0;
 };
 
 /// A backend. Implementations are immutable singletons handed to the compiler; thread-safe.

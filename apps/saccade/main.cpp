@@ -1,0 +1,72 @@
+// The command line: parses, runs one subcommand, turns every failure into one line on stderr and an exit
+// code.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "command.h"
+#include "saccade/error.h"
+
+namespace {
+
+using namespace saccade;
+
+// One line, whatever the message holds: file names and model texts are not ours.
+void report(std::string message) {
+  for (char& c : message)
+    if (c == '\n' || c == '\r') c = ' ';
+  std::fprintf(stderr, "saccade: %s\n", message.c_str());
+}
+
+int dispatch(int argc, char** argv) {
+  CLI::App app{"Segments video: removes, blurs or replaces the background, with any ONNX or TFLite model.",
+               "saccade"};
+  app.set_version_flag("--version", std::string("saccade ") + SACCADE_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  cli::add_infer(app);
+  cli::add_inspect(app);
+  cli::add_bench(app);
+
+  if (argc < 2) {
+    std::fputs(app.help().c_str(), stderr);
+    return cli::kUsage;
+  }
+  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr)
+    throw cli::UsageError("there is no command '" + std::string(argv[1]) + "'; 'saccade --help' lists them");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    report(e.what());
+    std::fputs("Run 'saccade --help' or 'saccade COMMAND --help' for usage.\n", stderr);
+    return cli::kUsage;
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    const int code = dispatch(argc, argv);
+    if (std::fflush(stdout) != 0) throw Error(ErrorCode::io, "cannot write to standard output");
+    return code;
+  } catch (const cli::Exit& e) {
+    return e.code;
+  } catch (const cli::UsageError& e) {
+    report(e.what());
+    return cli::kUsage;
+  } catch (const Error& e) {
+    report(e.what());
+    return e.code() == ErrorCode::interrupted ? cli::kInterrupted : cli::kFailed;
+  } catch (const std::bad_alloc&) {
+    report("out of memory");
+  } catch (const std::exception& e) {
+    report(std::string("internal error: ") + e.what());
+  }
+  return cli::kFailed;
+}
