@@ -34,8 +34,10 @@ int dispatch(int argc, char** argv) {
     std::fputs(app.help().c_str(), stderr);
     return cli::kUsage;
   }
-  if (argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr)
-    throw cli::UsageError("there is no command '" + std::string(argv[1]) + "'; 'saccade --help' lists them");
+  const std::string command = argv[1];
+  const auto named = [&](const CLI::App* candidate) { return candidate->check_name(command); };
+  if (!command.starts_with('-') && app.get_subcommands(named).empty())
+    throw cli::UsageError("there is no command '" + command + "'; 'saccade --help' lists them");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
