@@ -23,14 +23,16 @@ enum class ErrorCode {
 
 const char* error_code_name(ErrorCode code) noexcept;
 
-/// Thrown by every function of the API that can fail. `what()` is one line that names the culprit (file, node,
-/// operator, frame), the offending value and, where there is one, the remedy. Immutable, safe to copy across threads.
+/// Thrown by every function of the API that can fail. `what()` is one line that names the culprit (file,
+/// node, operator, frame), the offending value and, where there is one, the remedy. Immutable, safe to copy
+/// across threads.
 class Error : public std::runtime_error {
  public:
   Error(ErrorCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
   ErrorCode code() const noexcept { return code_; }
 
-  /// The same error with `where` ("model.onnx", "node 'Conv_3' (Conv)", "frame 17") put in front of its message.
+  /// The same error with `where` ("model.onnx", "node 'Conv_3' (Conv)", "frame 17") put in front of its
+  /// message.
   Error within(const std::string& where) const { return Error(code_, where + ": " + what()); }
 
  private:

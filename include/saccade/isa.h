@@ -7,8 +7,8 @@
 
 namespace saccade {
 
-/// Ordered: each contains those before it. `avx2` means AVX2 + FMA + F16C + BMI2, `avx512` means F + BW + DQ + VL,
-/// `amx` means avx512 + AMX-TILE + AMX-BF16 + AMX-INT8.
+/// Ordered: each contains those before it. `avx2` means AVX2 + FMA + F16C + BMI2, `avx512` means F + BW + DQ
+/// + VL, `amx` means avx512 + AMX-TILE + AMX-BF16 + AMX-INT8.
 enum class Isa : std::uint8_t { portable, avx2, avx512, amx };
 
 const char* isa_name(Isa isa) noexcept;
@@ -16,7 +16,8 @@ std::optional<Isa> parse_isa(std::string_view name) noexcept;
 
 /// What this CPU and operating system support.
 Isa detected_isa() noexcept;
-/// detected_isa() capped by the environment variable SACCADE_MAX_ISA (read once; an unknown value throws Error(invalid_argument)).
+/// detected_isa() capped by the environment variable SACCADE_MAX_ISA (read once; an unknown value throws
+/// Error(invalid_argument)).
 Isa active_isa();
 
 }  // namespace saccade

@@ -26,14 +26,16 @@ std::int64_t element_count(const Shape& shape);
 /// "1x3x256x256"; "scalar" for an empty shape; negative dimensions print as "?".
 std::string shape_string(const Shape& shape);
 
-/// A dense row-major array. The buffer starts on a 64-byte boundary and is shared by copies (like a shared_ptr);
-/// `clone` copies the data. Not synchronised: concurrent reads are safe, a write needs exclusive access.
+/// A dense row-major array. The buffer starts on a 64-byte boundary and is shared by copies (like a
+/// shared_ptr); `clone` copies the data. Not synchronised: concurrent reads are safe, a write needs exclusive
+/// access.
 class Tensor {
  public:
   Tensor() = default;  ///< scalar f32 without data: `empty()` is true
   /// Allocates, uninitialised. Throws Error(limit) if the size overflows or memory is refused.
   Tensor(DType dtype, Shape shape);
-  /// Views memory that `owner` keeps alive (a mapped file, another tensor). The data must hold element_count(shape) elements.
+  /// Views memory that `owner` keeps alive (a mapped file, another tensor). The data must hold
+  /// element_count(shape) elements.
   static Tensor view(DType dtype, Shape shape, void* data, std::shared_ptr<const void> owner);
   /// A tensor holding a copy of `values`; element_count(shape) must equal values.size().
   template <class T>
@@ -88,23 +90,67 @@ namespace detail {
 }  // namespace detail
 
 /// Storage types: distinct from integers, so that Tensor::data<T>() can tell them apart.
-struct Half { std::uint16_t bits; };
-struct BFloat16 { std::uint16_t bits; };
+struct Half {
+  std::uint16_t bits;
+};
+struct BFloat16 {
+  std::uint16_t bits;
+};
 
-template <class T> struct DTypeOf;
-template <> struct DTypeOf<float> { static constexpr DType kValue = DType::f32; };
-template <> struct DTypeOf<Half> { static constexpr DType kValue = DType::f16; };
-template <> struct DTypeOf<BFloat16> { static constexpr DType kValue = DType::bf16; };
-template <> struct DTypeOf<double> { static constexpr DType kValue = DType::f64; };
-template <> struct DTypeOf<std::int8_t> { static constexpr DType kValue = DType::i8; };
-template <> struct DTypeOf<std::uint8_t> { static constexpr DType kValue = DType::u8; };
-template <> struct DTypeOf<std::int16_t> { static constexpr DType kValue = DType::i16; };
-template <> struct DTypeOf<std::uint16_t> { static constexpr DType kValue = DType::u16; };
-template <> struct DTypeOf<std::int32_t> { static constexpr DType kValue = DType::i32; };
-template <> struct DTypeOf<std::uint32_t> { static constexpr DType kValue = DType::u32; };
-template <> struct DTypeOf<std::int64_t> { static constexpr DType kValue = DType::i64; };
-template <> struct DTypeOf<std::uint64_t> { static constexpr DType kValue = DType::u64; };
-template <> struct DTypeOf<bool> { static constexpr DType kValue = DType::boolean; };
+template <class T>
+struct DTypeOf;
+template <>
+struct DTypeOf<float> {
+  static constexpr DType kValue = DType::f32;
+};
+template <>
+struct DTypeOf<Half> {
+  static constexpr DType kValue = DType::f16;
+};
+template <>
+struct DTypeOf<BFloat16> {
+  static constexpr DType kValue = DType::bf16;
+};
+template <>
+struct DTypeOf<double> {
+  static constexpr DType kValue = DType::f64;
+};
+template <>
+struct DTypeOf<std::int8_t> {
+  static constexpr DType kValue = DType::i8;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType kValue = DType::u8;
+};
+template <>
+struct DTypeOf<std::int16_t> {
+  static constexpr DType kValue = DType::i16;
+};
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType kValue = DType::u16;
+};
+template <>
+struct DTypeOf<std::int32_t> {
+  static constexpr DType kValue = DType::i32;
+};
+template <>
+struct DTypeOf<std::uint32_t> {
+  static constexpr DType kValue = DType::u32;
+};
+template <>
+struct DTypeOf<std::int64_t> {
+  static constexpr DType kValue = DType::i64;
+};
+template <>
+struct DTypeOf<std::uint64_t> {
+  static constexpr DType kValue = DType::u64;
+};
+template <>
+struct DTypeOf<bool> {
+  static constexpr DType kValue = DType::boolean;
+};
 
 template <class T>
 T* Tensor::data() {

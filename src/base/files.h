@@ -9,7 +9,8 @@
 
 namespace saccade {
 
-/// A file mapped read-only. Copies of the owner keep the mapping alive. Throws Error(not_found | io), also for directories.
+/// A file mapped read-only. Copies of the owner keep the mapping alive. Throws Error(not_found | io), also
+/// for directories.
 struct MappedFile {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -19,7 +20,8 @@ MappedFile map_file(const std::filesystem::path& path);
 /// Whole content as text. Throws like map_file.
 std::string read_text(const std::filesystem::path& path);
 
-/// Writes `content` beside `path` and renames it there, so that `path` is never half written. Throws Error(io).
+/// Writes `content` beside `path` and renames it there, so that `path` is never half written. Throws
+/// Error(io).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
 
 /// Whether two paths are one file (device and inode; follows links). False if either does not exist.

@@ -58,7 +58,8 @@ std::array<std::uint8_t, 32> Sha256::finish() {
     update(next);
   }
   std::array<std::uint8_t, 32> digest;
-  for (std::size_t i = 0; i < 32; ++i) digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+  for (std::size_t i = 0; i < 32; ++i)
+    digest[i] = static_cast<std::uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
   return digest;
 }
 

@@ -20,7 +20,8 @@ const std::string& topics() {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto created = std::make_shared<spdlog::logger>("saccade", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto created =
+        std::make_shared<spdlog::logger>("saccade", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     created->set_pattern("[%H:%M:%S.%e] %v");
     return created;
   }();
@@ -31,7 +32,8 @@ spdlog::logger& logger() {
 
 bool enabled(std::string_view topic) {
   const std::string& list = topics();
-  return list.find("," + std::string(topic) + ",") != std::string::npos || list.find(",all,") != std::string::npos;
+  return list.find("," + std::string(topic) + ",") != std::string::npos ||
+         list.find(",all,") != std::string::npos;
 }
 
 void write(std::string_view topic, std::string_view line) { logger().info("{}: {}", topic, line); }

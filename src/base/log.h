@@ -1,4 +1,5 @@
-// Diagnostics for developers, off unless SACCADE_LOG names their topic. Results and errors never go through here.
+// Diagnostics for developers, off unless SACCADE_LOG names their topic. Results and errors never go through
+// here.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,7 +8,8 @@
 
 namespace saccade::log {
 
-/// SACCADE_LOG is a comma-separated list of topics ("dispatch,passes") or "all"; read once. Lines go to stderr.
+/// SACCADE_LOG is a comma-separated list of topics ("dispatch,passes") or "all"; read once. Lines go to
+/// stderr.
 bool enabled(std::string_view topic);
 void write(std::string_view topic, std::string_view line);
 

@@ -15,9 +15,10 @@ struct Options {
   std::function<void(const ir::Node&, std::span<const Tensor>)> observe;
 };
 
-/// Runs `graph` on `inputs` (the graph's order). Values are freed after their last use. Throws Error(shape_mismatch)
-/// where an input contradicts a fixed dimension of the graph (naming it), Error(invalid_model | unsupported) from kernels.
-/// Any shapes that the graph admits are accepted, from one call to the next. Thread-safe: keeps no state.
+/// Runs `graph` on `inputs` (the graph's order). Values are freed after their last use. Throws
+/// Error(shape_mismatch) where an input contradicts a fixed dimension of the graph (naming it),
+/// Error(invalid_model | unsupported) from kernels. Any shapes that the graph admits are accepted, from one
+/// call to the next. Thread-safe: keeps no state.
 std::vector<Tensor> run(const ir::Graph& graph, std::span<const Tensor> inputs, const Options& options = {});
 
 }  // namespace saccade::interpret

@@ -13,8 +13,8 @@ const T* attribute(const Node& node, std::string_view key, const char* wanted) {
   const auto found = node.attributes.find(key);
   if (found == node.attributes.end()) return nullptr;
   if (const T* value = std::get_if<T>(&found->second)) return value;
-  throw Error(ErrorCode::invalid_model,
-              "node '" + node.name + "' (" + node.op + "): attribute '" + std::string(key) + "' is not " + wanted);
+  throw Error(ErrorCode::invalid_model, "node '" + node.name + "' (" + node.op + "): attribute '" +
+                                            std::string(key) + "' is not " + wanted);
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ std::shared_ptr<const Graph> Node::graph(std::string_view key) const {
 std::string describe(const Node& node, const Graph& graph) {
   std::string name = node.name;
   if (name.empty()) {
-    const auto named = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNoValue; });
+    const auto named =
+        std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNoValue; });
     if (named != node.outputs.end()) name = graph.value(*named).name;
   }
   return "node '" + name + "' (" + node.op + ")";
@@ -105,7 +106,8 @@ Uses::Uses(const Graph& graph)
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot)
-      if (node.inputs[slot] != kNoValue) uses_.at(static_cast<std::size_t>(node.inputs[slot])).push_back({n, slot});
+      if (node.inputs[slot] != kNoValue)
+        uses_.at(static_cast<std::size_t>(node.inputs[slot])).push_back({n, slot});
     for (const ValueId id : node.outputs)
       if (id != kNoValue) producers_.at(static_cast<std::size_t>(id)) = static_cast<std::int64_t>(n);
   }

@@ -20,29 +20,31 @@ using ValueId = std::int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< an optional input that is absent
 
 /// A typed attribute value. Enumerations are strings in snake_case ("round_prefer_floor").
-using Attribute = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
-                               std::vector<std::string>, Tensor, std::shared_ptr<const Graph>>;
+using Attribute =
+    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>,
+                 std::vector<std::string>, Tensor, std::shared_ptr<const Graph>>;
 using Attributes = std::map<std::string, Attribute, std::less<>>;
 
 /// What is known of a value. Dimensions that are unknown before the input shapes are given are -1.
 struct Value {
   std::string name;
   DType dtype = DType::f32;
-  std::optional<Shape> shape;           ///< nullopt: not even the rank is known
-  std::vector<std::string> dim_names;   ///< symbols of unknown dimensions, "" where none; may be empty
-  std::optional<Tensor> constant;       ///< set: the value is this tensor (weights, folded arithmetic)
+  std::optional<Shape> shape;          ///< nullopt: not even the rank is known
+  std::vector<std::string> dim_names;  ///< symbols of unknown dimensions, "" where none; may be empty
+  std::optional<Tensor> constant;      ///< set: the value is this tensor (weights, folded arithmetic)
 };
 
 struct Node {
-  std::string name;                     ///< as the model names it, for messages; may be empty
-  std::string op;                       ///< canonical operator, a key of the operator table ("Conv")
-  std::vector<ValueId> inputs;          ///< kNoValue where an optional input is absent
-  std::vector<ValueId> outputs;         ///< kNoValue where an optional output is not wanted
+  std::string name;              ///< as the model names it, for messages; may be empty
+  std::string op;                ///< canonical operator, a key of the operator table ("Conv")
+  std::vector<ValueId> inputs;   ///< kNoValue where an optional input is absent
+  std::vector<ValueId> outputs;  ///< kNoValue where an optional output is not wanted
   Attributes attributes;
 
   bool has_input(std::size_t i) const { return i < inputs.size() && inputs[i] != kNoValue; }
 
-  // Typed access with a default; throws Error(invalid_model) naming node and attribute if the type is another.
+  // Typed access with a default; throws Error(invalid_model) naming node and attribute if the type is
+  // another.
   std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
   float real(std::string_view key, float otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
@@ -56,12 +58,13 @@ struct Node {
 /// "node 'Conv_3' (Conv)"; names the first output where the node has no name of its own.
 std::string describe(const Node& node, const Graph& graph);
 
-/// A function from inputs to outputs. A plain value type: copies are deep except for constant data, which is shared.
+/// A function from inputs to outputs. A plain value type: copies are deep except for constant data, which is
+/// shared.
 class Graph {
  public:
   std::string name;
   std::vector<Value> values;
-  std::vector<Node> nodes;              ///< in topological order
+  std::vector<Node> nodes;  ///< in topological order
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
 
@@ -85,8 +88,8 @@ class Uses {
  public:
   explicit Uses(const Graph& graph);
   struct Use {
-    std::size_t node;   ///< index into graph.nodes
-    std::size_t slot;   ///< index into its inputs
+    std::size_t node;  ///< index into graph.nodes
+    std::size_t slot;  ///< index into its inputs
   };
   const std::vector<Use>& of(ValueId id) const { return uses_.at(static_cast<std::size_t>(id)); }
   /// Index of the producing node, or -1 for inputs and constants.

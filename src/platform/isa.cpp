@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array<const char*, 4> kNames = {"portable", "avx2", "avx512", "amx"};
 
-// The kernel grants the 8 KB of tile state once a process asks for it (arch_prctl ARCH_REQ_XCOMP_PERM, feature 18).
+// The kernel grants the 8 KB of tile state once a process asks for it (arch_prctl ARCH_REQ_XCOMP_PERM,
+// feature 18).
 bool request_tile_permission() noexcept {
   constexpr long kArchReqXcompPerm = 0x1023;
   constexpr long kXfeatureXtileData = 18;
@@ -33,7 +34,8 @@ bool has_amx() noexcept {
 
 Isa detect() noexcept {
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
   if (!avx2) return Isa::portable;
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -62,7 +64,8 @@ Isa active_isa() {
     if (cap == nullptr || *cap == '\0') return detected_isa();
     const std::optional<Isa> wanted = parse_isa(cap);
     if (!wanted)
-      throw Error(ErrorCode::invalid_argument, std::string("SACCADE_MAX_ISA is '") + cap + "', expected portable, avx2, avx512 or amx");
+      throw Error(ErrorCode::invalid_argument,
+                  std::string("SACCADE_MAX_ISA is '") + cap + "', expected portable, avx2, avx512 or amx");
     return std::min(*wanted, detected_isa());
   }();
   return isa;

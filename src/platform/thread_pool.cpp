@@ -12,7 +12,8 @@ namespace saccade::platform {
 
 namespace {
 
-// Long enough to cover the gap between two steps or two frames of a busy job, short enough not to burn an idle core.
+// Long enough to cover the gap between two steps or two frames of a busy job, short enough not to burn an
+// idle core.
 constexpr int kSpinsBeforeYield = 4000;
 constexpr auto kSpinTime = std::chrono::microseconds(150);
 
@@ -23,7 +24,8 @@ int cgroup_cpus() noexcept {
     std::ifstream file("/sys/fs/cgroup/cpu.max");
     std::string quota;
     double period = 0;
-    if (file >> quota >> period && quota != "max" && period > 0) return std::max(1, static_cast<int>(std::ceil(std::stod(quota) / period)));
+    if (file >> quota >> period && quota != "max" && period > 0)
+      return std::max(1, static_cast<int>(std::ceil(std::stod(quota) / period)));
   } catch (...) {
     return 1 << 20;
   }
@@ -80,7 +82,9 @@ void ThreadTeam::run(Body body, void* argument) noexcept {
   running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_seq_cst);
   if (parked_.load(std::memory_order_seq_cst) > 0) {
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     wake_.notify_all();
   }
   body(argument, 0);

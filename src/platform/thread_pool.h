@@ -10,8 +10,8 @@
 
 namespace saccade::platform {
 
-/// A barrier for a fixed number of threads that spins (with a yield fallback, so that it makes progress when there are
-/// fewer cores than threads). A release/acquire point for every participant.
+/// A barrier for a fixed number of threads that spins (with a yield fallback, so that it makes progress when
+/// there are fewer cores than threads). A release/acquire point for every participant.
 class SpinBarrier {
  public:
   explicit SpinBarrier(int parties) : parties_(parties) {}
@@ -23,7 +23,8 @@ class SpinBarrier {
   alignas(64) std::atomic<std::uint32_t> phase_{0};
 };
 
-/// A team of `threads` including the caller. `run` is not reentrant and must be called by one thread at a time.
+/// A team of `threads` including the caller. `run` is not reentrant and must be called by one thread at a
+/// time.
 class ThreadTeam {
  public:
   explicit ThreadTeam(int threads);
@@ -32,7 +33,8 @@ class ThreadTeam {
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int size() const noexcept { return static_cast<int>(workers_.size()) + 1; }
-  /// Calls body(argument, index) once on each thread, index 0 on the caller, and returns when all have returned.
+  /// Calls body(argument, index) once on each thread, index 0 on the caller, and returns when all have
+  /// returned.
   using Body = void (*)(void* argument, int index) noexcept;
   void run(Body body, void* argument) noexcept;
 

@@ -26,7 +26,9 @@ class StageClock {
     nanoseconds_.fetch_add(time.count(), std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
   }
-  double seconds() const noexcept { return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9; }
+  double seconds() const noexcept {
+    return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
+  }
   std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:

@@ -36,8 +36,8 @@ TEST(Half, RoundsToNearestEven) {
 
 TEST(BFloat16, RoundsToNearestEvenAndKeepsNan) {
   EXPECT_EQ(to_bfloat16(1.0f).bits, 0x3f80u);
-  EXPECT_EQ(to_bfloat16(1.00390625f).bits, 0x3f80u);   // midpoint, even below
-  EXPECT_EQ(to_bfloat16(1.01171875f).bits, 0x3f82u);   // midpoint, even above
+  EXPECT_EQ(to_bfloat16(1.00390625f).bits, 0x3f80u);  // midpoint, even below
+  EXPECT_EQ(to_bfloat16(1.01171875f).bits, 0x3f82u);  // midpoint, even above
   EXPECT_TRUE(std::isnan(to_float(to_bfloat16(std::nanf("")))));
 }
 

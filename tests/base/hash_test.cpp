@@ -7,7 +7,9 @@
 namespace saccade {
 namespace {
 
-std::string sha(const std::string& text) { return Sha256::hex(std::as_bytes(std::span(text.data(), text.size()))); }
+std::string sha(const std::string& text) {
+  return Sha256::hex(std::as_bytes(std::span(text.data(), text.size())));
+}
 
 // FIPS 180-4 example values.
 TEST(Sha256, KnownValues) {

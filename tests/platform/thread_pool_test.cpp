@@ -12,7 +12,9 @@ struct Count {
   std::vector<int> calls;
 };
 
-void count_call(void* argument, int index) noexcept { ++static_cast<Count*>(argument)->calls[static_cast<std::size_t>(index)]; }
+void count_call(void* argument, int index) noexcept {
+  ++static_cast<Count*>(argument)->calls[static_cast<std::size_t>(index)];
+}
 
 TEST(ThreadTeam, EveryThreadRunsEachBodyOnce) {
   for (const int threads : {1, 2, 5}) {
