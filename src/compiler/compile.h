@@ -20,7 +20,8 @@ struct Options {
   bool check_passes = false;
 };
 
-/// Throws Error(unsupported) for data-dependent shapes that do not fold, Error(shape_mismatch | invalid_model).
+/// Throws Error(unsupported) for data-dependent shapes that do not fold, Error(shape_mismatch |
+/// invalid_model).
 CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options);
 
 /// The optional and required passes in order, for --disable-pass and documentation.

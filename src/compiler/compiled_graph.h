@@ -14,32 +14,33 @@ namespace saccade::compiler {
 struct Operand {
   enum class Space : std::uint8_t { none, arena, constant, input, output };
   Space space = Space::none;
-  std::int64_t index = 0;        ///< constant / input / output number
-  std::size_t offset = 0;        ///< bytes from the start of the arena, constant, input or output buffer
+  std::int64_t index = 0;  ///< constant / input / output number
+  std::size_t offset = 0;  ///< bytes from the start of the arena, constant, input or output buffer
   TensorDesc desc;
 };
 
 struct Step {
-  std::string name;              ///< of the node, for reports
+  std::string name;  ///< of the node, for reports
   std::string op;
   const KernelDesc* kernel = nullptr;
   PreparedKernel prepared;
   std::vector<Operand> src;
   std::vector<Operand> dst;
   std::int64_t multiply_adds = 0;
-  std::int64_t bytes = 0;        ///< read and written once: operands and weights, for reports
+  std::int64_t bytes = 0;  ///< read and written once: operands and weights, for reports
 };
 
 struct CompiledGraph {
   std::vector<Step> steps;
-  std::vector<Tensor> constants;           ///< that steps read directly
-  std::vector<TensorDesc> inputs;          ///< dense, row-major, as the caller hands them over
+  std::vector<Tensor> constants;   ///< that steps read directly
+  std::vector<TensorDesc> inputs;  ///< dense, row-major, as the caller hands them over
   std::vector<TensorDesc> outputs;
-  std::size_t arena_bytes = 0;             ///< activations and shared scratch
-  std::size_t thread_scratch_bytes = 0;    ///< largest of all steps, per thread
+  std::size_t arena_bytes = 0;           ///< activations and shared scratch
+  std::size_t thread_scratch_bytes = 0;  ///< largest of all steps, per thread
   std::size_t weight_bytes = 0;
-  std::size_t live_bound_bytes = 0;        ///< largest sum of simultaneously live activations: the arena's lower bound
-  std::string pass_report;                 ///< one line a pass: name, time, nodes before and after
+  std::size_t live_bound_bytes =
+      0;                    ///< largest sum of simultaneously live activations: the arena's lower bound
+  std::string pass_report;  ///< one line a pass: name, time, nodes before and after
 };
 
 }  // namespace saccade::compiler

@@ -3,33 +3,34 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/kernel_args.h"
 #include "ir/graph.h"
 #include "saccade/isa.h"
 #include "saccade/tensor.h"
 
 namespace saccade::compiler {
 
-/// Physical order of a value. `plain`: row-major in logical order. `channels_last`: rank >= 3, stored N, D1..Dk, C.
-/// Values of rank 4 in the convolutional parts of a graph are channels_last.
+/// Physical order of a value. `plain`: row-major in logical order. `channels_last`: rank >= 3, stored N,
+/// D1..Dk, C. Values of rank 4 in the convolutional parts of a graph are channels_last.
 enum class Layout : std::uint8_t { plain, channels_last };
 
 /// Arithmetic and storage precision of a step. Only fp32 has kernels so far.
 enum class Precision : std::uint8_t { fp32, bf16, fp16, int8 };
 
-/// A value as a kernel sees it. `strides` (in elements, one per logical dimension) are the truth: a channel slice of a
-/// concatenation keeps its parent's pixel stride. The innermost physical dimension always has stride 1.
+/// A value as a kernel sees it. `strides` (in elements, one per logical dimension) are the truth: a channel
+/// slice of a concatenation keeps its parent's pixel stride. The innermost physical dimension always has
+/// stride 1.
 struct TensorDesc {
-  bool present = false;                 ///< false: an absent optional input
+  bool present = false;  ///< false: an absent optional input
   DType dtype = DType::f32;
   Layout layout = Layout::plain;
-  Shape dims;                           ///< logical (N, C, H, W)
+  Shape dims;  ///< logical (N, C, H, W)
   std::vector<std::int64_t> strides;
 
   std::int64_t count() const { return element_count(dims); }
@@ -41,59 +42,47 @@ struct TensorDesc {
 /// Strides of a dense value in the given layout.
 std::vector<std::int64_t> dense_strides(const Shape& dims, Layout layout);
 
-/// One step looking for a kernel. Kernels must not let the choice depend on the batch (dims[0]) or on threads.
+/// One step looking for a kernel. Kernels must not let the choice depend on the batch (dims[0]) or on
+/// threads.
 struct KernelQuery {
-  const ir::Node& node;                          ///< canonical operator with its attributes
+  const ir::Node& node;  ///< canonical operator with its attributes
   std::span<const TensorDesc> inputs;
-  std::span<const Tensor* const> constants;      ///< per input: its data if constant (row-major, logical), else nullptr
+  std::span<const Tensor* const>
+      constants;  ///< per input: its data if constant (row-major, logical), else nullptr
   std::span<const TensorDesc> outputs;
   Precision precision = Precision::fp32;
 };
 
-/// What prepare() makes: packed weights and everything else that is known before the run. Immutable afterwards.
+/// What prepare() makes: packed weights and everything else that is known before the run. Immutable
+/// afterwards.
 struct PreparedKernel {
   std::shared_ptr<const void> state;
-  std::size_t weight_bytes = 0;                  ///< of `state`, for reports
-  /// Independent tasks of each phase; phases are separated by a barrier. A task's result must not depend on which thread
-  /// runs it or on how tasks are grouped. Most kernels have one phase.
+  std::size_t weight_bytes = 0;  ///< of `state`, for reports
+  /// Independent tasks of each phase; phases are separated by a barrier. A task's result must not depend on
+  /// which thread runs it or on how tasks are grouped. Most kernels have one phase.
   std::vector<std::int64_t> phase_tasks;
-  std::size_t thread_scratch = 0;                ///< bytes of scratch each thread gets (64-byte aligned, contents undefined)
-  std::size_t shared_scratch = 0;                ///< bytes of scratch shared by all tasks of the step, kept across its phases
-  std::vector<bool> constants_used;              ///< per input: true if `state` holds the constant, so that it needs no buffer
+  std::size_t thread_scratch =
+      0;  ///< bytes of scratch each thread gets (64-byte aligned, contents undefined)
+  std::size_t shared_scratch =
+      0;  ///< bytes of scratch shared by all tasks of the step, kept across its phases
+  std::vector<bool>
+      constants_used;  ///< per input: true if `state` holds the constant, so that it needs no buffer
 };
-
-/// One call of a kernel: tasks [begin, end) of one phase. Buffers of the arena and of constants start on 64-byte boundaries
-/// (channel slices at any element); those of the caller's inputs and outputs are only aligned to their element.
-struct KernelArgs {
-  const void* state;
-  const void* const* src;                        ///< per input; nullptr where absent or held by `state`
-  void* const* dst;                              ///< per output
-  void* thread_scratch;
-  void* shared_scratch;
-  int phase;
-  std::int64_t begin;
-  std::int64_t end;
-  /// Only the compiler's own reference steps use it: kernels of a target cannot fail.
-  std::exception_ptr* failure = nullptr;
-};
-
-/// Kernels cannot fail, do not allocate, keep no state between calls, and are safe to call from several threads on
-/// disjoint task ranges.
-using KernelFn = void (*)(const KernelArgs&) noexcept;
 
 struct KernelDesc {
-  std::string_view name;                         ///< "conv.dense.avx2.fp32", unique in its target
-  std::string_view op;                           ///< canonical operator it implements
-  Isa isa = Isa::portable;                       ///< lowest instruction set that it needs
-  bool reference = false;                        ///< a plain-loop fallback: does not count as an ISA kernel in reports
+  std::string_view name;    ///< "conv.dense.avx2.fp32", unique in its target
+  std::string_view op;      ///< canonical operator it implements
+  Isa isa = Isa::portable;  ///< lowest instruction set that it needs
+  bool reference = false;   ///< a plain-loop fallback: does not count as an ISA kernel in reports
   /// nullptr if it can run the step, else the reason why not (a literal, printed by SACCADE_LOG=dispatch).
   const char* (*can_run)(const KernelQuery&) = nullptr;
-  /// Predicted time on one core, in nanoseconds, from shapes only; the cheapest candidate wins, ties by table order.
+  /// Predicted time on one core, in nanoseconds, from shapes only; the cheapest candidate wins, ties by table
+  /// order.
   double (*cost)(const KernelQuery&) = nullptr;
   PreparedKernel (*prepare)(const KernelQuery&) = nullptr;
   KernelFn fn = nullptr;
-  /// Bit i set: output 0 may be the very buffer of input i (same dims, strides, dtype): the kernel reads each element of
-  /// that input before it writes it and never after, also in tails. 0: never in place.
+  /// Bit i set: output 0 may be the very buffer of input i (same dims, strides, dtype): the kernel reads each
+  /// element of that input before it writes it and never after, also in tails. 0: never in place.
   std::uint32_t in_place = 0;
 };
 

@@ -1,0 +1,105 @@
+#include "cpu/conv_query.h"
+
+#include "cpu/epilogue.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelQuery;
+using compiler::Layout;
+using compiler::TensorDesc;
+
+// f32, rank 4, channels last, a pixel's channels adjacent.
+const char* check_image(const TensorDesc& desc) {
+  if (desc.dtype != DType::f32) return "not float32";
+  if (desc.rank() != 4) return "not two-dimensional";
+  if (desc.layout != Layout::channels_last) return "not channels last";
+  if (desc.dims[1] > 1 && desc.strides[1] != 1) return "channels of a pixel are not adjacent";
+  return nullptr;
+}
+
+// Distance of neighbouring pixels; where there are none, anything that a row of pixels could have.
+std::int64_t pixel_stride(const TensorDesc& desc) {
+  if (desc.dims[3] > 1) return desc.strides[3];
+  if (desc.dims[2] > 1) return desc.strides[2];
+  return desc.dims[1];
+}
+
+bool rows_adjacent(const TensorDesc& desc) {
+  return desc.dims[2] <= 1 || desc.strides[2] == pixel_stride(desc) * desc.dims[3];
+}
+
+std::int64_t image_stride(const TensorDesc& desc) { return desc.dims[0] > 1 ? desc.strides[0] : 0; }
+
+bool present(const KernelQuery& query, std::size_t i) {
+  return i < query.inputs.size() && query.inputs[i].present;
+}
+
+const Tensor* constant(const KernelQuery& query, std::size_t i) {
+  return i < query.constants.size() ? query.constants[i] : nullptr;
+}
+
+}  // namespace
+
+const char* check_conv(const KernelQuery& query) {
+  const bool transposed = query.node.op == "ConvTranspose";
+  if (query.precision != compiler::Precision::fp32) return "only fp32";
+  if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
+  if (const char* why = check_image(query.inputs[0])) return why;
+  if (const char* why = check_image(query.outputs[0])) return why;
+  const Tensor* weights = constant(query, 1);
+  if (weights == nullptr) return "weights are not constant";
+  if (weights->dtype() != DType::f32 || weights->rank() != 4) return "weights are not float32 of rank 4";
+  if (present(query, 2) && constant(query, 2) == nullptr) return "bias is not constant";
+  if (present(query, 2) && constant(query, 2)->dtype() != DType::f32) return "bias is not float32";
+  if (query.node.text("auto_pad", "explicit") != "explicit") return "automatic padding is not resolved";
+  if (query.node.has("output_shape") && query.node.integers("output_shape").size() > 0)
+    return "output shape is not resolved";
+  if (!rows_adjacent(query.outputs[0])) return "output rows are not adjacent";
+  if (present(query, 3)) {
+    if (transposed) return "residual of a transposed convolution";
+    if (const char* why = check_image(query.inputs[3])) return why;
+    if (query.inputs[3].dims != query.outputs[0].dims) return "residual is broadcast";
+    if (!rows_adjacent(query.inputs[3])) return "residual rows are not adjacent";
+  }
+  const std::int64_t groups = query.node.integer("group", 1);
+  if (groups < 1 || query.inputs[0].dims[1] % groups != 0 || query.outputs[0].dims[1] % groups != 0)
+    return "channels are no multiple of the groups";
+  for (std::int64_t d : query.outputs[0].dims)
+    if (d < 1) return "empty output";
+  for (std::int64_t d : query.inputs[0].dims)
+    if (d < 1) return "empty input";
+  if (weights->count() < 1) return "empty weights";
+  return check_epilogue(query.node);
+}
+
+ConvQuery read_conv(const KernelQuery& query) {
+  const TensorDesc &x = query.inputs[0], &y = query.outputs[0];
+  const Tensor& weights = *query.constants[1];
+  const auto strides = query.node.integers("strides", {1, 1}),
+             dilations = query.node.integers("dilations", {1, 1});
+  const auto pads = query.node.integers("pads", {0, 0, 0, 0});
+  ConvQuery q{};
+  q.groups = query.node.integer("group", 1);
+  q.batch = x.dims[0];
+  q.channels = x.dims[1] / q.groups;
+  q.filters = y.dims[1] / q.groups;
+  q.in_h = x.dims[2], q.in_w = x.dims[3], q.out_h = y.dims[2], q.out_w = y.dims[3];
+  q.kernel_h = weights.dim(2), q.kernel_w = weights.dim(3);
+  q.stride_h = strides.at(0), q.stride_w = strides.at(1);
+  q.dilation_h = dilations.at(0), q.dilation_w = dilations.at(1);
+  q.pad_top = pads.at(0), q.pad_left = pads.at(1);
+  q.src_image = image_stride(x), q.src_pixel = pixel_stride(x);
+  q.src_row = x.dims[2] > 1 ? x.strides[2] : q.src_pixel * x.dims[3];
+  q.dst_image = image_stride(y), q.dst_pixel = pixel_stride(y);
+  q.has_residual = present(query, 3);
+  if (q.has_residual)
+    q.residual_image = image_stride(query.inputs[3]), q.residual_pixel = pixel_stride(query.inputs[3]);
+  q.epilogue = read_epilogue(query.node);
+  q.weights = weights.data<float>();
+  q.bias = present(query, 2) ? query.constants[2]->data<float>() : nullptr;
+  return q;
+}
+
+}  // namespace saccade::cpu

@@ -1,0 +1,34 @@
+// What the convolution families read out of a query, checked once for all of them.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/target.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// A 2-D Conv or ConvTranspose in channels_last f32 with constant weights. Strides in elements.
+struct ConvQuery {
+  std::int64_t batch, groups;
+  std::int64_t channels, filters;  ///< per group
+  std::int64_t in_h, in_w, out_h, out_w;
+  std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+  std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
+  bool has_residual;
+  Epilogue epilogue;
+  const float* weights;
+  const float* bias;  ///< nullptr if absent
+
+  /// Multiply-adds of one image, taps in the padding included.
+  double multiply_adds() const {
+    return static_cast<double>(out_h * out_w * groups * filters) *
+           static_cast<double>(channels * kernel_h * kernel_w);
+  }
+};
+
+/// nullptr if `read_conv` can read the query, else why not.
+const char* check_conv(const compiler::KernelQuery& query);
+ConvQuery read_conv(const compiler::KernelQuery& query);
+
+}  // namespace saccade::cpu

@@ -1,0 +1,61 @@
+#include "cpu/emulated_target.h"
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "cpu/kernels/conv/conv.h"
+#include "cpu/target.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+namespace emulated = avx512_emulated;
+
+struct Emulation {
+  std::string_view name;  ///< of the AVX-512 kernel
+  compiler::KernelFn fn;
+};
+
+// One line a kernel.
+constexpr Emulation kEmulations[] = {
+    {"conv.dense.avx512.fp32", emulated::conv_dense},
+};
+
+class EmulatedTarget final : public compiler::Target {
+ public:
+  EmulatedTarget() {
+    for (const KernelDesc* kernel : target().kernels(Isa::avx512)) {
+      if (kernel->isa != Isa::avx512) continue;
+      KernelDesc copy = *kernel;
+      copy.name = names_.emplace_back(std::string(kernel->name) + ".emulated");
+      copy.isa = Isa::avx2;
+      copy.fn = nullptr;
+      for (const Emulation& emulation : kEmulations)
+        if (emulation.name == kernel->name) copy.fn = emulation.fn;
+      kernels_.push_back(copy);
+    }
+    for (const KernelDesc& kernel : kernels_) list_.push_back(&kernel);
+  }
+  std::string_view name() const override { return "cpu-emulated"; }
+  std::span<const KernelDesc* const> kernels(Isa isa) const override {
+    if (isa < Isa::avx2) return {};
+    return list_;
+  }
+
+ private:
+  std::deque<std::string> names_;
+  std::deque<KernelDesc> kernels_;
+  std::vector<const KernelDesc*> list_;
+};
+
+}  // namespace
+
+const compiler::Target& emulated_target() {
+  static const EmulatedTarget instance;
+  return instance;
+}
+
+}  // namespace saccade::cpu

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/conv/conv.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/conv/conv.inl"
+}  // namespace
+
+void conv_dense(const compiler::KernelArgs& args) noexcept { run_conv(args); }
+
+}  // namespace saccade::cpu::avx2

@@ -1,0 +1,115 @@
+// Choice and preparation of the dense convolution kernels.
+#include "cpu/kernels/conv/conv.h"
+
+#include <algorithm>
+
+#include "cpu/conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/kernels/families.h"
+#include "cpu/packed.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+// Most vectors of filters in a register tile: kTileVectors of tile.inl.
+constexpr std::int64_t tile_vectors(int lanes) { return lanes == 16 ? 4 : 3; }
+
+// The state and what it points to.
+struct Packed {
+  ConvState state{};
+  PackedFloats weights, bias, zeros;
+};
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = check_conv(query)) return why;
+  return nullptr;
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const std::int64_t width = lanes(kIsa);
+  const double used =
+      static_cast<double>((q.filters + width - 1) / width * width) / static_cast<double>(q.filters);
+  return q.multiply_adds() * used / (0.9 * multiply_adds_per_ns(kIsa));
+}
+
+void pack(const ConvQuery& q, int lanes, Packed& packed) {
+  const ConvState& s = packed.state;
+  const std::int64_t taps = q.kernel_h * q.kernel_w;
+  float* out = packed.weights.data();
+  for (std::int64_t g = 0; g < q.groups; ++g)
+    for (std::int64_t b = 0; b < s.blocks; ++b) {
+      const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
+      for (std::int64_t c0 = 0; c0 < q.channels; c0 += s.chunk)
+        for (std::int64_t t = 0; t < taps; ++t)
+          for (std::int64_t c = c0; c < std::min(q.channels, c0 + s.chunk); ++c)
+            for (std::int64_t f = f0; f < f1; ++f, ++out)
+              if (f < q.filters) *out = q.weights[((g * q.filters + f) * q.channels + c) * taps + t];
+    }
+  for (std::int64_t g = 0; g < q.groups && q.bias != nullptr; ++g)
+    std::copy_n(q.bias + g * q.filters, q.filters, packed.bias.data() + g * s.vectors * lanes);
+}
+
+template <Isa kIsa>
+PreparedKernel prepare(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const int width = lanes(kIsa);
+  auto packed = std::make_shared<Packed>();
+  ConvState& s = packed->state;
+  s.groups = q.groups, s.channels = q.channels, s.filters = q.filters;
+  s.in_h = q.in_h, s.in_w = q.in_w, s.out_h = q.out_h, s.out_w = q.out_w;
+  s.kernel_h = q.kernel_h, s.kernel_w = q.kernel_w, s.stride_h = q.stride_h, s.stride_w = q.stride_w;
+  s.dilation_h = q.dilation_h, s.dilation_w = q.dilation_w, s.pad_top = q.pad_top, s.pad_left = q.pad_left;
+  s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
+  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.epilogue = q.epilogue;
+  s.vectors = (q.filters + width - 1) / width;
+  const std::int64_t most = s.vectors % 2 == 0 && width < 16 ? 2 : tile_vectors(width);
+  s.blocks = (s.vectors + most - 1) / most;
+  s.chunk = q.channels;
+  packed->weights = PackedFloats(
+      static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels));
+  packed->bias = PackedFloats(static_cast<std::size_t>(q.groups * s.vectors * width));
+  packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
+  pack(q, width, *packed);
+  s.weights = packed->weights.data();
+  s.bias = packed->bias.data();
+  s.zeros = packed->zeros.data();
+  s.band_rows = std::min<std::int64_t>(q.out_h, 8);
+  s.bands = (q.out_h + s.band_rows - 1) / s.band_rows;
+  s.splits = 1;
+  s.filters_first = false;
+
+  PreparedKernel prepared;
+  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
+  prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
+  constexpr std::size_t kMostPixels = 12, kRunBytes = 24;
+  prepared.thread_scratch =
+      static_cast<std::size_t>(q.kernel_h * q.kernel_w) * (2 * kRunBytes + kMostPixels * sizeof(float*));
+  prepared.constants_used = {false, true, true, false};
+  prepared.constants_used.resize(query.inputs.size());
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+constexpr KernelDesc kTable[] = {
+    {"conv.dense.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
+     avx512::conv_dense},
+    {"conv.dense.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
+     avx2::conv_dense},
+    {"conv.dense.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::conv_dense},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> conv_kernels() { return kTable; }
+
+}  // namespace saccade::cpu

@@ -1,0 +1,49 @@
+// Dense and grouped convolution, channels last, as an implicit matrix product. Plain: kernel units include
+// this.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// Everything but the data. Strides in floats.
+struct ConvState {
+  std::int64_t groups, channels, filters;  ///< per group: input channels, output channels
+  std::int64_t in_h, in_w, out_h, out_w;
+  std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+  std::int64_t src_image, src_row, src_pixel;
+  std::int64_t dst_image, dst_pixel;            ///< rows of the output follow each other without a gap
+  std::int64_t residual_image, residual_pixel;  ///< likewise
+  bool has_residual;                            ///< src[3]
+  Epilogue epilogue;
+
+  /// Output channels in vectors, cut into `blocks` near-equal register blocks of at most `block_vectors`.
+  std::int64_t vectors, blocks;
+  std::int64_t chunk;  ///< input channels accumulated at a time; partial sums wait in the output
+  /// [group][block][chunk][tap][channel of the chunk][vectors of the block x lanes], padded with zeros.
+  const float* weights;
+  const float* bias;   ///< [group][vectors x lanes], padded
+  const float* zeros;  ///< `channels` zeros: what a tap outside the image reads
+
+  // Tasks of an image: bands of rows x groups x ranges of blocks; fixed by the shape alone.
+  std::int64_t band_rows, bands, splits;
+  bool filters_first;  ///< the order of tasks: those of one range of filters follow each other
+};
+
+namespace portable {
+void conv_dense(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx2 {
+void conv_dense(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512 {
+void conv_dense(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512_emulated {
+void conv_dense(const compiler::KernelArgs& args) noexcept;
+}
+
+}  // namespace saccade::cpu

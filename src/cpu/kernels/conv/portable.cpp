@@ -1,0 +1,12 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/conv/conv.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/conv/conv.inl"
+}  // namespace
+
+void conv_dense(const compiler::KernelArgs& args) noexcept { run_conv(args); }
+
+}  // namespace saccade::cpu::portable

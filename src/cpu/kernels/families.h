@@ -1,0 +1,12 @@
+// The table of every kernel family, one line each; target.cpp joins them.
+#pragma once
+
+#include <span>
+
+#include "compiler/target.h"
+
+namespace saccade::cpu {
+
+std::span<const compiler::KernelDesc> conv_kernels();
+
+}  // namespace saccade::cpu

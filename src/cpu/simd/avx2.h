@@ -1,0 +1,150 @@
+// The vector vocabulary on AVX2 and FMA: 8 lanes. See README.md.
+#pragma once
+
+#include <immintrin.h>
+
+namespace saccade::cpu::avx2 {
+namespace {
+
+constexpr int kLanes = 8;
+constexpr int kRegisters = 16;
+
+struct Vec {
+  __m256 v;
+};
+struct Mask {
+  __m256 v;
+};
+struct Int {
+  __m256i v;
+};
+
+[[gnu::always_inline]] inline Vec zero() { return {_mm256_setzero_ps()}; }
+[[gnu::always_inline]] inline Vec broadcast(float x) { return {_mm256_set1_ps(x)}; }
+[[gnu::always_inline]] inline Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
+[[gnu::always_inline]] inline void store(float* p, Vec a) { _mm256_storeu_ps(p, a.v); }
+[[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm256_stream_ps(p, a.v); }
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+[[gnu::always_inline]] inline Vec operator+(Vec a, Vec b) { return {_mm256_add_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a, Vec b) { return {_mm256_sub_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator*(Vec a, Vec b) { return {_mm256_mul_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator/(Vec a, Vec b) { return {_mm256_div_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a) { return {_mm256_xor_ps(a.v, _mm256_set1_ps(-0.0f))}; }
+[[gnu::always_inline]] inline Vec fma(Vec a, Vec b, Vec c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+[[gnu::always_inline]] inline Vec fnma(Vec a, Vec b, Vec c) { return {_mm256_fnmadd_ps(a.v, b.v, c.v)}; }
+[[gnu::always_inline]] inline Vec min(Vec a, Vec b) { return {_mm256_min_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec max(Vec a, Vec b) { return {_mm256_max_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec abs(Vec a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
+/// The magnitude of `a` with the sign of `b`.
+[[gnu::always_inline]] inline Vec copy_sign(Vec a, Vec b) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return {_mm256_or_ps(_mm256_andnot_ps(sign, a.v), _mm256_and_ps(sign, b.v))};
+}
+
+[[gnu::always_inline]] inline Mask less(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)}; }
+[[gnu::always_inline]] inline Mask less_equal(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_LE_OQ)}; }
+[[gnu::always_inline]] inline Mask equal(Vec a, Vec b) { return {_mm256_cmp_ps(a.v, b.v, _CMP_EQ_OQ)}; }
+[[gnu::always_inline]] inline Mask is_nan(Vec a) { return {_mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q)}; }
+[[gnu::always_inline]] inline Mask operator&(Mask a, Mask b) { return {_mm256_and_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Mask operator|(Mask a, Mask b) { return {_mm256_or_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline bool any(Mask m) { return _mm256_movemask_ps(m.v) != 0; }
+[[gnu::always_inline]] inline bool all(Mask m) { return _mm256_movemask_ps(m.v) == 255; }
+/// One bit a lane, lane 0 lowest.
+[[gnu::always_inline]] inline unsigned bits(Mask m) { return static_cast<unsigned>(_mm256_movemask_ps(m.v)); }
+[[gnu::always_inline]] inline Vec select(Mask m, Vec a, Vec b) { return {_mm256_blendv_ps(b.v, a.v, m.v)}; }
+
+/// The lanes below n; n may be 0 to kLanes.
+[[gnu::always_inline]] inline Mask first(int n) {
+  return {_mm256_castsi256_ps(
+      _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)))};
+}
+/// Lanes outside the mask read as 0 and their memory is not touched.
+[[gnu::always_inline]] inline Vec load(const float* p, Mask m) {
+  return {_mm256_maskload_ps(p, _mm256_castps_si256(m.v))};
+}
+[[gnu::always_inline]] inline void store(float* p, Mask m, Vec a) {
+  _mm256_maskstore_ps(p, _mm256_castps_si256(m.v), a.v);
+}
+[[gnu::always_inline]] inline Vec load_first(const float* p, int n) { return load(p, first(n)); }
+[[gnu::always_inline]] inline void store_first(float* p, int n, Vec a) { store(p, first(n), a); }
+
+[[gnu::always_inline]] inline float first_lane(Vec a) { return _mm256_cvtss_f32(a.v); }
+[[gnu::always_inline]] inline float sum(Vec a) {
+  const __m128 half = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+  const __m128 pair = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float max_lane(Vec a) {
+  const __m128 half = _mm_max_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+  const __m128 pair = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float min_lane(Vec a) {
+  const __m128 half = _mm_min_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+  const __m128 pair = _mm_min_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_min_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+
+[[gnu::always_inline]] inline Int broadcast_int(int x) { return {_mm256_set1_epi32(x)}; }
+[[gnu::always_inline]] inline Int load_int(const int* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+[[gnu::always_inline]] inline void store_int(int* p, Int a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm256_add_epi32(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm256_and_si256(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm256_cvtps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm256_cvttps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm256_cvtepi32_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm256_castsi256_ps(a.v)}; }
+[[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm256_castps_si256(a.v)}; }
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
+  const __m256i power = _mm256_slli_epi32(_mm256_add_epi32(n.v, _mm256_set1_epi32(127)), 23);
+  return {_mm256_mul_ps(a.v, _mm256_castsi256_ps(power))};
+}
+/// Unbiased exponent of a positive normal number.
+[[gnu::always_inline]] inline Int exponent(Vec a) {
+  return {_mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.v), 23), _mm256_set1_epi32(127))};
+}
+/// p[index[i]] per lane.
+[[gnu::always_inline]] inline Vec gather(const float* p, Int index) {
+  return {_mm256_i32gather_ps(p, index.v, 4)};
+}
+
+[[gnu::always_inline]] inline Vec round(Vec a) {
+  return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+[[gnu::always_inline]] inline Vec floor(Vec a) {
+  return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+
+[[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
+  __m256 a[8], b[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = _mm256_unpacklo_ps(r[2 * i].v, r[2 * i + 1].v);
+    a[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i].v, r[2 * i + 1].v);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    b[i] = _mm256_shuffle_ps(a[i], a[i + 2], 0x44);
+    b[i + 1] = _mm256_shuffle_ps(a[i], a[i + 2], 0xEE);
+    b[i + 2] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+    b[i + 3] = _mm256_shuffle_ps(a[i + 1], a[i + 3], 0xEE);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    r[i].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+    r[i + 4].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+  }
+}
+
+#include "cpu/simd/math.inl"
+
+}  // namespace
+}  // namespace saccade::cpu::avx2

@@ -1,0 +1,157 @@
+// The vector vocabulary on AVX-512 F, BW, DQ, VL: 16 lanes. See README.md.
+#pragma once
+
+#include <immintrin.h>
+
+namespace saccade::cpu::avx512 {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kRegisters = 32;
+
+struct Vec {
+  __m512 v;
+};
+struct Mask {
+  __mmask16 v;
+};
+struct Int {
+  __m512i v;
+};
+
+[[gnu::always_inline]] inline Vec zero() { return {_mm512_setzero_ps()}; }
+[[gnu::always_inline]] inline Vec broadcast(float x) { return {_mm512_set1_ps(x)}; }
+[[gnu::always_inline]] inline Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
+[[gnu::always_inline]] inline void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
+[[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm512_stream_ps(p, a.v); }
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+[[gnu::always_inline]] inline Vec operator+(Vec a, Vec b) { return {_mm512_add_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a, Vec b) { return {_mm512_sub_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator*(Vec a, Vec b) { return {_mm512_mul_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator/(Vec a, Vec b) { return {_mm512_div_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a) { return {_mm512_xor_ps(a.v, _mm512_set1_ps(-0.0f))}; }
+[[gnu::always_inline]] inline Vec fma(Vec a, Vec b, Vec c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+[[gnu::always_inline]] inline Vec fnma(Vec a, Vec b, Vec c) { return {_mm512_fnmadd_ps(a.v, b.v, c.v)}; }
+[[gnu::always_inline]] inline Vec min(Vec a, Vec b) { return {_mm512_min_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec max(Vec a, Vec b) { return {_mm512_max_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec sqrt(Vec a) { return {_mm512_sqrt_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec abs(Vec a) { return {_mm512_andnot_ps(_mm512_set1_ps(-0.0f), a.v)}; }
+/// The magnitude of `a` with the sign of `b`.
+[[gnu::always_inline]] inline Vec copy_sign(Vec a, Vec b) {
+  const __m512 sign = _mm512_set1_ps(-0.0f);
+  return {_mm512_or_ps(_mm512_andnot_ps(sign, a.v), _mm512_and_ps(sign, b.v))};
+}
+
+[[gnu::always_inline]] inline Mask less(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ)}; }
+[[gnu::always_inline]] inline Mask less_equal(Vec a, Vec b) {
+  return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_LE_OQ)};
+}
+[[gnu::always_inline]] inline Mask equal(Vec a, Vec b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_EQ_OQ)}; }
+[[gnu::always_inline]] inline Mask is_nan(Vec a) { return {_mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q)}; }
+[[gnu::always_inline]] inline Mask operator&(Mask a, Mask b) { return {static_cast<__mmask16>(a.v & b.v)}; }
+[[gnu::always_inline]] inline Mask operator|(Mask a, Mask b) { return {static_cast<__mmask16>(a.v | b.v)}; }
+[[gnu::always_inline]] inline bool any(Mask m) { return m.v != 0; }
+[[gnu::always_inline]] inline bool all(Mask m) { return m.v == 0xFFFF; }
+/// One bit a lane, lane 0 lowest.
+[[gnu::always_inline]] inline unsigned bits(Mask m) { return m.v; }
+[[gnu::always_inline]] inline Vec select(Mask m, Vec a, Vec b) {
+  return {_mm512_mask_blend_ps(m.v, b.v, a.v)};
+}
+
+/// The lanes below n; n may be 0 to kLanes.
+[[gnu::always_inline]] inline Mask first(int n) {
+  return {static_cast<__mmask16>((1u << static_cast<unsigned>(n)) - 1u)};
+}
+/// Lanes outside the mask read as 0 and their memory is not touched.
+[[gnu::always_inline]] inline Vec load(const float* p, Mask m) { return {_mm512_maskz_loadu_ps(m.v, p)}; }
+[[gnu::always_inline]] inline void store(float* p, Mask m, Vec a) { _mm512_mask_storeu_ps(p, m.v, a.v); }
+[[gnu::always_inline]] inline Vec load_first(const float* p, int n) { return load(p, first(n)); }
+[[gnu::always_inline]] inline void store_first(float* p, int n, Vec a) { store(p, first(n), a); }
+
+// Reductions fold the upper half onto the lower one first: the same tree as avx512_emulated.h.
+[[gnu::always_inline]] inline float first_lane(Vec a) { return _mm512_cvtss_f32(a.v); }
+[[gnu::always_inline]] inline float sum(Vec a) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float max_lane(Vec a) {
+  const __m256 eight = _mm256_max_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float min_lane(Vec a) {
+  const __m256 eight = _mm256_min_ps(_mm512_castps512_ps256(a.v), _mm512_extractf32x8_ps(a.v, 1));
+  const __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+
+[[gnu::always_inline]] inline Int broadcast_int(int x) { return {_mm512_set1_epi32(x)}; }
+[[gnu::always_inline]] inline Int load_int(const int* p) { return {_mm512_loadu_si512(p)}; }
+[[gnu::always_inline]] inline void store_int(int* p, Int a) { _mm512_storeu_si512(p, a.v); }
+[[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm512_add_epi32(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm512_and_si512(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm512_cvtps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm512_cvttps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm512_cvtepi32_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm512_castsi512_ps(a.v)}; }
+[[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm512_castps_si512(a.v)}; }
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
+  const __m512i power = _mm512_slli_epi32(_mm512_add_epi32(n.v, _mm512_set1_epi32(127)), 23);
+  return {_mm512_mul_ps(a.v, _mm512_castsi512_ps(power))};
+}
+/// Unbiased exponent of a positive normal number.
+[[gnu::always_inline]] inline Int exponent(Vec a) {
+  return {_mm512_sub_epi32(_mm512_srli_epi32(_mm512_castps_si512(a.v), 23), _mm512_set1_epi32(127))};
+}
+/// p[index[i]] per lane.
+[[gnu::always_inline]] inline Vec gather(const float* p, Int index) {
+  return {_mm512_i32gather_ps(index.v, p, 4)};
+}
+
+[[gnu::always_inline]] inline Vec round(Vec a) {
+  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+[[gnu::always_inline]] inline Vec floor(Vec a) {
+  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+
+[[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
+  __m512 a[16], b[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    a[i] = _mm512_unpacklo_ps(r[i].v, r[i + 1].v);
+    a[i + 1] = _mm512_unpackhi_ps(r[i].v, r[i + 1].v);
+  }
+  // After this b[i + c] holds, in its 128-bit lane j, column 4j + c of rows i..i+3.
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {
+    b[i] = _mm512_shuffle_ps(a[i], a[i + 2], 0x44);
+    b[i + 1] = _mm512_shuffle_ps(a[i], a[i + 2], 0xEE);
+    b[i + 2] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0x44);
+    b[i + 3] = _mm512_shuffle_ps(a[i + 1], a[i + 3], 0xEE);
+  }
+#pragma GCC unroll 4
+  for (int c = 0; c < 4; ++c) {
+    const __m512 low01 =
+        _mm512_shuffle_f32x4(b[c], b[4 + c], 0x88);  // lanes 0, 2 of rows 0-3, then of rows 4-7
+    const __m512 odd01 = _mm512_shuffle_f32x4(b[c], b[4 + c], 0xDD);  // lanes 1, 3
+    const __m512 low23 = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0x88);
+    const __m512 odd23 = _mm512_shuffle_f32x4(b[8 + c], b[12 + c], 0xDD);
+    r[c].v = _mm512_shuffle_f32x4(low01, low23, 0x88);
+    r[8 + c].v = _mm512_shuffle_f32x4(low01, low23, 0xDD);
+    r[4 + c].v = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+    r[12 + c].v = _mm512_shuffle_f32x4(odd01, odd23, 0xDD);
+  }
+}
+
+#include "cpu/simd/math.inl"
+
+}  // namespace
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,215 @@
+// The 16-lane vocabulary of avx512.h on two AVX2 registers. Only for tests: it runs the 16-lane form of every
+// algorithm, packing and tail on machines without AVX-512. Reductions use the tree of avx512.h, so results
+// have the same bits.
+#pragma once
+
+#include <immintrin.h>
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+
+constexpr int kLanes = 16;
+constexpr int kRegisters = 32;
+
+struct Vec {
+  __m256 lo, hi;
+};
+struct Mask {
+  __m256 lo, hi;
+};
+struct Int {
+  __m256i lo, hi;
+};
+
+[[gnu::always_inline]] inline Vec zero() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
+[[gnu::always_inline]] inline Vec broadcast(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+[[gnu::always_inline]] inline Vec load(const float* p) {
+  return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
+[[gnu::always_inline]] inline void store(float* p, Vec a) {
+  _mm256_storeu_ps(p, a.lo);
+  _mm256_storeu_ps(p + 8, a.hi);
+}
+[[gnu::always_inline]] inline void stream(float* p, Vec a) {
+  _mm256_stream_ps(p, a.lo);
+  _mm256_stream_ps(p + 8, a.hi);
+}
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+[[gnu::always_inline]] inline Vec operator+(Vec a, Vec b) {
+  return {_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec operator-(Vec a, Vec b) {
+  return {_mm256_sub_ps(a.lo, b.lo), _mm256_sub_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec operator*(Vec a, Vec b) {
+  return {_mm256_mul_ps(a.lo, b.lo), _mm256_mul_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec operator/(Vec a, Vec b) {
+  return {_mm256_div_ps(a.lo, b.lo), _mm256_div_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec operator-(Vec a) {
+  return {_mm256_xor_ps(a.lo, _mm256_set1_ps(-0.0f)), _mm256_xor_ps(a.hi, _mm256_set1_ps(-0.0f))};
+}
+[[gnu::always_inline]] inline Vec fma(Vec a, Vec b, Vec c) {
+  return {_mm256_fmadd_ps(a.lo, b.lo, c.lo), _mm256_fmadd_ps(a.hi, b.hi, c.hi)};
+}
+[[gnu::always_inline]] inline Vec fnma(Vec a, Vec b, Vec c) {
+  return {_mm256_fnmadd_ps(a.lo, b.lo, c.lo), _mm256_fnmadd_ps(a.hi, b.hi, c.hi)};
+}
+[[gnu::always_inline]] inline Vec min(Vec a, Vec b) {
+  return {_mm256_min_ps(a.lo, b.lo), _mm256_min_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec max(Vec a, Vec b) {
+  return {_mm256_max_ps(a.lo, b.lo), _mm256_max_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec sqrt(Vec a) { return {_mm256_sqrt_ps(a.lo), _mm256_sqrt_ps(a.hi)}; }
+[[gnu::always_inline]] inline Vec abs(Vec a) {
+  return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.lo), _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.hi)};
+}
+/// The magnitude of `a` with the sign of `b`.
+[[gnu::always_inline]] inline Vec copy_sign(Vec a, Vec b) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  return {_mm256_or_ps(_mm256_andnot_ps(sign, a.lo), _mm256_and_ps(sign, b.lo)),
+          _mm256_or_ps(_mm256_andnot_ps(sign, a.hi), _mm256_and_ps(sign, b.hi))};
+}
+
+[[gnu::always_inline]] inline Mask less(Vec a, Vec b) {
+  return {_mm256_cmp_ps(a.lo, b.lo, _CMP_LT_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_LT_OQ)};
+}
+[[gnu::always_inline]] inline Mask less_equal(Vec a, Vec b) {
+  return {_mm256_cmp_ps(a.lo, b.lo, _CMP_LE_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_LE_OQ)};
+}
+[[gnu::always_inline]] inline Mask equal(Vec a, Vec b) {
+  return {_mm256_cmp_ps(a.lo, b.lo, _CMP_EQ_OQ), _mm256_cmp_ps(a.hi, b.hi, _CMP_EQ_OQ)};
+}
+[[gnu::always_inline]] inline Mask is_nan(Vec a) {
+  return {_mm256_cmp_ps(a.lo, a.lo, _CMP_UNORD_Q), _mm256_cmp_ps(a.hi, a.hi, _CMP_UNORD_Q)};
+}
+[[gnu::always_inline]] inline Mask operator&(Mask a, Mask b) {
+  return {_mm256_and_ps(a.lo, b.lo), _mm256_and_ps(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Mask operator|(Mask a, Mask b) {
+  return {_mm256_or_ps(a.lo, b.lo), _mm256_or_ps(a.hi, b.hi)};
+}
+/// One bit a lane, lane 0 lowest.
+[[gnu::always_inline]] inline unsigned bits(Mask m) {
+  return static_cast<unsigned>(_mm256_movemask_ps(m.lo)) | static_cast<unsigned>(_mm256_movemask_ps(m.hi))
+                                                               << 8;
+}
+[[gnu::always_inline]] inline bool any(Mask m) { return bits(m) != 0; }
+[[gnu::always_inline]] inline bool all(Mask m) { return bits(m) == 0xFFFF; }
+[[gnu::always_inline]] inline Vec select(Mask m, Vec a, Vec b) {
+  return {_mm256_blendv_ps(b.lo, a.lo, m.lo), _mm256_blendv_ps(b.hi, a.hi, m.hi)};
+}
+
+/// The lanes below n; n may be 0 to kLanes.
+[[gnu::always_inline]] inline Mask first(int n) {
+  const __m256i count = _mm256_set1_epi32(n);
+  return {_mm256_castsi256_ps(_mm256_cmpgt_epi32(count, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))),
+          _mm256_castsi256_ps(_mm256_cmpgt_epi32(count, _mm256_setr_epi32(8, 9, 10, 11, 12, 13, 14, 15)))};
+}
+/// Lanes outside the mask read as 0 and their memory is not touched.
+[[gnu::always_inline]] inline Vec load(const float* p, Mask m) {
+  return {_mm256_maskload_ps(p, _mm256_castps_si256(m.lo)),
+          _mm256_maskload_ps(p + 8, _mm256_castps_si256(m.hi))};
+}
+[[gnu::always_inline]] inline void store(float* p, Mask m, Vec a) {
+  _mm256_maskstore_ps(p, _mm256_castps_si256(m.lo), a.lo);
+  _mm256_maskstore_ps(p + 8, _mm256_castps_si256(m.hi), a.hi);
+}
+[[gnu::always_inline]] inline Vec load_first(const float* p, int n) { return load(p, first(n)); }
+[[gnu::always_inline]] inline void store_first(float* p, int n, Vec a) { store(p, first(n), a); }
+
+[[gnu::always_inline]] inline float first_lane(Vec a) { return _mm256_cvtss_f32(a.lo); }
+[[gnu::always_inline]] inline float sum(Vec a) {
+  const __m256 eight = _mm256_add_ps(a.lo, a.hi);
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float max_lane(Vec a) {
+  const __m256 eight = _mm256_max_ps(a.lo, a.hi);
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float min_lane(Vec a) {
+  const __m256 eight = _mm256_min_ps(a.lo, a.hi);
+  const __m128 four = _mm_min_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 pair = _mm_min_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_min_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+
+[[gnu::always_inline]] inline Int broadcast_int(int x) {
+  return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)};
+}
+[[gnu::always_inline]] inline Int load_int(const int* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8))};
+}
+[[gnu::always_inline]] inline void store_int(int* p, Int a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.lo);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), a.hi);
+}
+[[gnu::always_inline]] inline Int operator+(Int a, Int b) {
+  return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Int operator&(Int a, Int b) {
+  return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Int to_int(Vec a) {
+  return {_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi)};
+}
+[[gnu::always_inline]] inline Int truncate(Vec a) {
+  return {_mm256_cvttps_epi32(a.lo), _mm256_cvttps_epi32(a.hi)};
+}
+[[gnu::always_inline]] inline Vec to_float(Int a) {
+  return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)};
+}
+[[gnu::always_inline]] inline Vec bits_as_float(Int a) {
+  return {_mm256_castsi256_ps(a.lo), _mm256_castsi256_ps(a.hi)};
+}
+[[gnu::always_inline]] inline Int float_bits(Vec a) {
+  return {_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)};
+}
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
+  const __m256i bias = _mm256_set1_epi32(127);
+  return {_mm256_mul_ps(a.lo, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n.lo, bias), 23))),
+          _mm256_mul_ps(a.hi, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n.hi, bias), 23)))};
+}
+/// Unbiased exponent of a positive normal number.
+[[gnu::always_inline]] inline Int exponent(Vec a) {
+  return {_mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.lo), 23), _mm256_set1_epi32(127)),
+          _mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.hi), 23), _mm256_set1_epi32(127))};
+}
+/// p[index[i]] per lane.
+[[gnu::always_inline]] inline Vec gather(const float* p, Int index) {
+  return {_mm256_i32gather_ps(p, index.lo, 4), _mm256_i32gather_ps(p, index.hi, 4)};
+}
+
+[[gnu::always_inline]] inline Vec round(Vec a) {
+  return {_mm256_round_ps(a.lo, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+          _mm256_round_ps(a.hi, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+[[gnu::always_inline]] inline Vec floor(Vec a) {
+  return {_mm256_round_ps(a.lo, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC),
+          _mm256_round_ps(a.hi, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+}
+
+[[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
+  float rows[16][16];
+  for (int i = 0; i < 16; ++i) store(rows[i], r[i]);
+  for (int i = 0; i < 16; ++i) {
+    float column[16];
+    for (int j = 0; j < 16; ++j) column[j] = rows[j][i];
+    r[i] = load(column);
+  }
+}
+
+#include "cpu/simd/math.inl"
+
+}  // namespace
+}  // namespace saccade::cpu::avx512_emulated

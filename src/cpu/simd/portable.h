@@ -1,0 +1,174 @@
+// The vector vocabulary on SSE2, which every x86-64 has: 4 lanes. See README.md.
+#pragma once
+
+#include <emmintrin.h>
+
+namespace saccade::cpu::portable {
+namespace {
+
+constexpr int kLanes = 4;
+constexpr int kRegisters = 16;
+
+struct Vec {
+  __m128 v;
+};
+struct Mask {
+  __m128 v;
+};
+struct Int {
+  __m128i v;
+};
+
+[[gnu::always_inline]] inline Vec zero() { return {_mm_setzero_ps()}; }
+[[gnu::always_inline]] inline Vec broadcast(float x) { return {_mm_set1_ps(x)}; }
+[[gnu::always_inline]] inline Vec load(const float* p) { return {_mm_loadu_ps(p)}; }
+[[gnu::always_inline]] inline void store(float* p, Vec a) { _mm_storeu_ps(p, a.v); }
+[[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm_stream_ps(p, a.v); }
+[[gnu::always_inline]] inline void prefetch(const void* p) {
+  _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
+}
+
+[[gnu::always_inline]] inline Vec operator+(Vec a, Vec b) { return {_mm_add_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a, Vec b) { return {_mm_sub_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator*(Vec a, Vec b) { return {_mm_mul_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator/(Vec a, Vec b) { return {_mm_div_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec operator-(Vec a) { return {_mm_xor_ps(a.v, _mm_set1_ps(-0.0f))}; }
+[[gnu::always_inline]] inline Vec fma(Vec a, Vec b, Vec c) { return {_mm_add_ps(_mm_mul_ps(a.v, b.v), c.v)}; }
+[[gnu::always_inline]] inline Vec fnma(Vec a, Vec b, Vec c) {
+  return {_mm_sub_ps(c.v, _mm_mul_ps(a.v, b.v))};
+}
+[[gnu::always_inline]] inline Vec min(Vec a, Vec b) { return {_mm_min_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec max(Vec a, Vec b) { return {_mm_max_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Vec sqrt(Vec a) { return {_mm_sqrt_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec abs(Vec a) { return {_mm_andnot_ps(_mm_set1_ps(-0.0f), a.v)}; }
+/// The magnitude of `a` with the sign of `b`.
+[[gnu::always_inline]] inline Vec copy_sign(Vec a, Vec b) {
+  const __m128 sign = _mm_set1_ps(-0.0f);
+  return {_mm_or_ps(_mm_andnot_ps(sign, a.v), _mm_and_ps(sign, b.v))};
+}
+
+[[gnu::always_inline]] inline Mask less(Vec a, Vec b) { return {_mm_cmplt_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Mask less_equal(Vec a, Vec b) { return {_mm_cmple_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Mask equal(Vec a, Vec b) { return {_mm_cmpeq_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Mask is_nan(Vec a) { return {_mm_cmpunord_ps(a.v, a.v)}; }
+[[gnu::always_inline]] inline Mask operator&(Mask a, Mask b) { return {_mm_and_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline Mask operator|(Mask a, Mask b) { return {_mm_or_ps(a.v, b.v)}; }
+[[gnu::always_inline]] inline bool any(Mask m) { return _mm_movemask_ps(m.v) != 0; }
+[[gnu::always_inline]] inline bool all(Mask m) { return _mm_movemask_ps(m.v) == 15; }
+/// One bit a lane, lane 0 lowest.
+[[gnu::always_inline]] inline unsigned bits(Mask m) { return static_cast<unsigned>(_mm_movemask_ps(m.v)); }
+[[gnu::always_inline]] inline Vec select(Mask m, Vec a, Vec b) {
+  return {_mm_or_ps(_mm_and_ps(m.v, a.v), _mm_andnot_ps(m.v, b.v))};
+}
+
+/// The lanes below n; n may be 0 to kLanes.
+[[gnu::always_inline]] inline Mask first(int n) {
+  return {_mm_castsi128_ps(_mm_cmplt_epi32(_mm_setr_epi32(0, 1, 2, 3), _mm_set1_epi32(n)))};
+}
+[[gnu::always_inline]] inline Vec load_first(const float* p, int n) {
+  switch (n) {
+    case 0:
+      return zero();
+    case 1:
+      return {_mm_load_ss(p)};
+    case 2:
+      return {_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p)))};
+    case 3:
+      return {
+          _mm_movelh_ps(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))), _mm_load_ss(p + 2))};
+    default:
+      return load(p);
+  }
+}
+[[gnu::always_inline]] inline void store_first(float* p, int n, Vec a) {
+  switch (n) {
+    case 0:
+      break;
+    case 1:
+      _mm_store_ss(p, a.v);
+      break;
+    case 2:
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), a.v);
+      break;
+    case 3:
+      _mm_storel_pi(reinterpret_cast<__m64*>(p), a.v);
+      _mm_store_ss(p + 2, _mm_movehl_ps(a.v, a.v));
+      break;
+    default:
+      store(p, a);
+  }
+}
+/// Lanes outside the mask read as 0 and their memory is not touched.
+[[gnu::always_inline]] inline Vec load(const float* p, Mask m) {
+  const unsigned set = bits(m);
+  return {_mm_setr_ps((set & 1u) != 0 ? p[0] : 0.0f, (set & 2u) != 0 ? p[1] : 0.0f,
+                      (set & 4u) != 0 ? p[2] : 0.0f, (set & 8u) != 0 ? p[3] : 0.0f)};
+}
+[[gnu::always_inline]] inline void store(float* p, Mask m, Vec a) {
+  alignas(16) float lanes[4];
+  _mm_store_ps(lanes, a.v);
+  const unsigned set = bits(m);
+  for (unsigned i = 0; i < 4; ++i)
+    if ((set >> i & 1u) != 0) p[i] = lanes[i];
+}
+
+[[gnu::always_inline]] inline float first_lane(Vec a) { return _mm_cvtss_f32(a.v); }
+[[gnu::always_inline]] inline float sum(Vec a) {
+  const __m128 pair = _mm_add_ps(a.v, _mm_movehl_ps(a.v, a.v));
+  return _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float max_lane(Vec a) {
+  const __m128 pair = _mm_max_ps(a.v, _mm_movehl_ps(a.v, a.v));
+  return _mm_cvtss_f32(_mm_max_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+[[gnu::always_inline]] inline float min_lane(Vec a) {
+  const __m128 pair = _mm_min_ps(a.v, _mm_movehl_ps(a.v, a.v));
+  return _mm_cvtss_f32(_mm_min_ss(pair, _mm_shuffle_ps(pair, pair, 1)));
+}
+
+[[gnu::always_inline]] inline Int broadcast_int(int x) { return {_mm_set1_epi32(x)}; }
+[[gnu::always_inline]] inline Int load_int(const int* p) {
+  return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
+}
+[[gnu::always_inline]] inline void store_int(int* p, Int a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm_add_epi32(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm_and_si128(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm_cvtps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm_cvttps_epi32(a.v)}; }
+[[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm_cvtepi32_ps(a.v)}; }
+[[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm_castsi128_ps(a.v)}; }
+[[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm_castps_si128(a.v)}; }
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
+  return {_mm_mul_ps(a.v, _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(n.v, _mm_set1_epi32(127)), 23)))};
+}
+/// Unbiased exponent of a positive normal number.
+[[gnu::always_inline]] inline Int exponent(Vec a) {
+  return {_mm_sub_epi32(_mm_srli_epi32(_mm_castps_si128(a.v), 23), _mm_set1_epi32(127))};
+}
+/// p[index[i]] per lane.
+[[gnu::always_inline]] inline Vec gather(const float* p, Int index) {
+  alignas(16) int at[4];
+  _mm_store_si128(reinterpret_cast<__m128i*>(at), index.v);
+  return {_mm_setr_ps(p[at[0]], p[at[1]], p[at[2]], p[at[3]])};
+}
+
+[[gnu::always_inline]] inline Vec round(Vec a) {
+  const Vec whole =
+      to_float(to_int(a));  // exact below 2^23; larger numbers, infinities and NaN are their own rounding
+  return select(less(abs(a), broadcast(8388608.0f)), copy_sign(whole, a), a);
+}
+[[gnu::always_inline]] inline Vec floor(Vec a) {
+  const Vec near = round(a);
+  return select(less(a, near), near - broadcast(1.0f), near);
+}
+
+[[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
+  _MM_TRANSPOSE4_PS(r[0].v, r[1].v, r[2].v, r[3].v);
+}
+
+#include "cpu/simd/math.inl"
+
+}  // namespace
+}  // namespace saccade::cpu::portable

@@ -1,0 +1,47 @@
+#include "cpu/target.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "cpu/kernels/families.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+
+class CpuTarget final : public compiler::Target {
+ public:
+  CpuTarget() {
+    const std::span<const KernelDesc> families[] = {
+        conv_kernels(),
+    };
+    for (std::size_t i = 0; i < lists_.size(); ++i) {
+      const Isa cap = static_cast<Isa>(i);
+      for (const std::span<const KernelDesc>& family : families)
+        for (const KernelDesc& kernel : family)
+          if (kernel.isa <= cap) lists_[i].push_back(&kernel);
+      // Wider instruction sets first; the order within a family stays.
+      std::stable_sort(lists_[i].begin(), lists_[i].end(),
+                       [](const KernelDesc* a, const KernelDesc* b) { return a->isa > b->isa; });
+    }
+  }
+  std::string_view name() const override { return "cpu"; }
+  std::span<const KernelDesc* const> kernels(Isa isa) const override {
+    return lists_[static_cast<std::size_t>(isa)];
+  }
+
+ private:
+  std::array<std::vector<const KernelDesc*>, 4> lists_;
+};
+
+}  // namespace
+
+const compiler::Target& target() {
+  static const CpuTarget instance;
+  return instance;
+}
+
+}  // namespace saccade::cpu
