@@ -99,13 +99,16 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
+// A residual is read before the output is written, element by element.
+constexpr std::uint32_t kInPlace = 1u << 3;
+
 constexpr KernelDesc kTable[] = {
     {"conv.dense.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
-     avx512::conv_dense},
+     avx512::conv_dense, kInPlace},
     {"conv.dense.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
-     avx2::conv_dense},
+     avx2::conv_dense, kInPlace},
     {"conv.dense.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
-     prepare<Isa::portable>, portable::conv_dense},
+     prepare<Isa::portable>, portable::conv_dense, kInPlace},
 };
 
 }  // namespace
