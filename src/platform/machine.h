@@ -1,0 +1,28 @@
+// What the machine is called and how much memory it grants: for reports and diagnoses, not for decisions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace saccade::platform {
+
+/// "AMD EPYC 7763 64-Core Processor", or the architecture's name where the kernel does not say.
+std::string cpu_name();
+
+/// Logical CPUs of the machine, whatever this process may use of them (see available_cpus()).
+int machine_cpus() noexcept;
+
+/// Bytes of physical memory; 0 if unknown.
+std::int64_t machine_memory() noexcept;
+
+/// The smallest limit among this process's control group and its parents (version 2, or the version 1 memory
+/// controller); nothing where there is none below the machine's memory.
+std::optional<std::int64_t> cgroup_memory_limit();
+
+/// The value of a limit file: a count of bytes; nothing for "max", for version 1's "unlimited" number and for
+/// anything else.
+std::optional<std::int64_t> parse_memory_limit(std::string_view text) noexcept;
+
+}  // namespace saccade::platform
