@@ -1,0 +1,291 @@
+#include "media/encoder.h"
+
+extern "C" {
+#include <libavutil/opt.h>
+}
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace saccade::media {
+
+namespace {
+
+constexpr double kDefaultCrf = 20, kDefaultCrfVp9 = 31;
+constexpr const char* kDefaultPreset = "veryfast";
+
+bool is_x26x(const AVCodec& codec) {
+  return std::string_view(codec.name).starts_with("libx264") || std::string_view(codec.name) == "libx265";
+}
+bool is_vpx(const AVCodec& codec) { return std::string_view(codec.name).starts_with("libvpx"); }
+
+bool accepts(const AVCodec& codec, AVPixelFormat format) {
+  if (codec.pix_fmts == nullptr) return true;
+  for (const AVPixelFormat* f = codec.pix_fmts; *f != AV_PIX_FMT_NONE; ++f) {
+    if (*f == format) return true;
+  }
+  return false;
+}
+
+const AVPixFmtDescriptor& descriptor(AVPixelFormat format) {
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  if (d == nullptr) throw Error(ErrorCode::internal, "unknown pixel format");
+  return *d;
+}
+
+bool has_alpha(AVPixelFormat format) { return (descriptor(format).flags & AV_PIX_FMT_FLAG_ALPHA) != 0; }
+
+/// Our own handling has no use for formats that live on a device, for palettes or for bits packed together.
+bool usable(AVPixelFormat format) {
+  constexpr std::uint64_t kStrange = AV_PIX_FMT_FLAG_HWACCEL | AV_PIX_FMT_FLAG_PAL |
+                                     AV_PIX_FMT_FLAG_BITSTREAM | AV_PIX_FMT_FLAG_BE | AV_PIX_FMT_FLAG_BAYER |
+                                     AV_PIX_FMT_FLAG_FLOAT;
+  AVColorRange range = AVCOL_RANGE_UNSPECIFIED;
+  return (descriptor(format).flags & kStrange) == 0 && without_jpeg_disguise(format, range) == format;
+}
+
+const AVCodec* find_encoder(const std::string& name) {
+  const AVCodec* codec = avcodec_find_encoder_by_name(name.c_str());
+  if (codec == nullptr || codec->type != AVMEDIA_TYPE_VIDEO) {
+    throw Error(
+        ErrorCode::not_found,
+        "encoder '" + name + "' is not in this build of FFmpeg; `saccade doctor` lists those that are");
+  }
+  return codec;
+}
+
+/// Candidates in order of preference.
+std::vector<const char*> candidates(const AVOutputFormat& container, bool alpha) {
+  const std::string_view name = container.name;
+  if (alpha) {
+    if (name == "mov") return {"prores_ks"};
+    if (name == "webm") return {"libvpx-vp9"};
+    if (name == "matroska") return {"ffv1"};
+    return {};
+  }
+  if (name == "webm") return {"libvpx-vp9", "libvpx", "libsvtav1", "libaom-av1"};
+  return {"libx264", "libx265", "mpeg4"};
+}
+
+/// The closest format that keeps depth and detail; FFmpeg's own judgement of what is lost.
+AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha) {
+  AVPixelFormat best = AV_PIX_FMT_NONE;
+  for (const AVPixelFormat* f = codec.pix_fmts; f != nullptr && *f != AV_PIX_FMT_NONE; ++f) {
+    if (!usable(*f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f))) continue;
+    best = av_find_best_pix_fmt_of_2(best, *f, wanted, alpha ? 1 : 0, nullptr);
+  }
+  return best;
+}
+
+/// H.264 and HEVC cannot code half a chroma sample, so odd sides need a format without subsampling in that
+/// direction.
+AVPixelFormat for_odd_size(AVPixelFormat format, int width, int height) {
+  const AVPixFmtDescriptor& d = descriptor(format);
+  const bool odd = (d.log2_chroma_w != 0 && width % 2 != 0) || (d.log2_chroma_h != 0 && height % 2 != 0);
+  if (!odd) return format;
+  switch (d.comp[0].depth) {
+    case 8:
+      return AV_PIX_FMT_YUV444P;
+    case 10:
+      return AV_PIX_FMT_YUV444P10;
+    case 12:
+      return AV_PIX_FMT_YUV444P12;
+    default:
+      return format;
+  }
+}
+
+bool has_option(const AVCodecContext& codec, const char* name) {
+  return codec.priv_data != nullptr && codec.codec->priv_class != nullptr &&
+         av_opt_find(codec.priv_data, name, nullptr, 0, 0) != nullptr;
+}
+
+void set_option(AVCodecContext& codec, const std::string& name, const std::string& value) {
+  const int code = av_opt_set(&codec, name.c_str(), value.c_str(), AV_OPT_SEARCH_CHILDREN);
+  if (code == AVERROR_OPTION_NOT_FOUND) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("encoder {} has no option '{}'", codec.codec->name, name));
+  }
+  if (code < 0) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("encoder {} does not accept '{}' for option '{}'",
+                                                         codec.codec->name, value, name));
+  }
+}
+
+void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const EncoderOptions& options) {
+  const AVCodec& kind = *choice.codec;
+  if (is_x26x(kind)) {
+    set_option(codec, "preset", options.preset.empty() ? kDefaultPreset : options.preset);
+    set_option(codec, "crf", fmt::format("{}", options.crf.value_or(kDefaultCrf)));
+    if (std::string_view(kind.name) == "libx265") set_option(codec, "x265-params", "log-level=none");
+    return;
+  }
+  if (!options.preset.empty()) set_option(codec, is_vpx(kind) ? "deadline" : "preset", options.preset);
+  if (is_vpx(kind)) {
+    codec.bit_rate = 0;
+    set_option(codec, "crf", fmt::format("{}", options.crf.value_or(kDefaultCrfVp9)));
+    set_option(codec, "cpu-used", options.preset.empty() ? "5" : "2");
+    if (has_option(codec, "row-mt")) set_option(codec, "row-mt", "1");
+    if (choice.alpha) set_option(codec, "auto-alt-ref", "0");  // libvpx cannot pair alpha with hidden frames
+  } else if (options.crf) {
+    set_option(codec, "crf", fmt::format("{}", *options.crf));
+  } else if (has_option(codec, "crf")) {
+    set_option(codec, "crf", fmt::format("{}", kDefaultCrfVp9));
+  }
+  if (std::string_view(kind.name) == "prores_ks") {
+    set_option(codec, "profile", choice.alpha || choice.pixel_format == AV_PIX_FMT_YUV444P10 ? "4444" : "hq");
+    if (choice.alpha) set_option(codec, "alpha_bits", "16");
+  }
+  if (std::string_view(kind.name) == "mpeg4") {
+    codec.flags |= AV_CODEC_FLAG_QSCALE;
+    codec.global_quality = 3 * FF_QP2LAMBDA;
+  }
+  if (std::string_view(kind.name) == "ffv1") set_option(codec, "level", "3");
+}
+
+}  // namespace
+
+const AVOutputFormat* choose_container(const std::string& file_name, bool streaming) {
+  const auto slash = file_name.rfind('/');
+  const auto dot = file_name.rfind('.');
+  const bool has_extension =
+      dot != std::string::npos && (slash == std::string::npos || dot > slash) && dot + 1 < file_name.size();
+  if (has_extension) {
+    const std::string hint = "output" + file_name.substr(dot);
+    const AVOutputFormat* format = av_guess_format(nullptr, hint.c_str(), nullptr);
+    if (format != nullptr && format->video_codec != AV_CODEC_ID_NONE && (format->flags & AVFMT_NOFILE) == 0 &&
+        std::string_view(format->name).find("image2") == std::string_view::npos) {
+      return format;
+    }
+  }
+  if (streaming) return av_guess_format("matroska", nullptr, nullptr);
+  throw Error(ErrorCode::unsupported,
+              fmt::format("{}: {}; use .mp4, .mov, .mkv or .webm", file_name,
+                          has_extension ? "the extension stands for no kind of video file that can be written"
+                                        : "the name has no extension that says which kind of file to write"));
+}
+
+EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
+                             const EncoderOptions& options) {
+  EncoderChoice choice;
+  const auto carries = [&](const AVCodec& codec) {
+    return avformat_query_codec(&container, codec.id, FF_COMPLIANCE_NORMAL) != 0;
+  };
+  const auto fits_alpha = [&](const AVCodec& codec) {
+    return closest(codec, AV_PIX_FMT_YUVA444P10, true) != AV_PIX_FMT_NONE;
+  };
+  if (!options.name.empty()) {
+    choice.codec = find_encoder(options.name);
+    if (!carries(*choice.codec)) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("a {} file cannot hold what encoder {} makes", container.name, options.name));
+    }
+    choice.alpha = alpha && fits_alpha(*choice.codec);
+  } else {
+    for (const bool with_alpha : {true, false}) {
+      if (choice.codec != nullptr || (with_alpha && !alpha)) continue;
+      for (const char* name : candidates(container, with_alpha)) {
+        const AVCodec* codec = avcodec_find_encoder_by_name(name);
+        if (codec == nullptr || !carries(*codec)) continue;
+        choice.codec = codec;
+        choice.alpha = with_alpha;
+        break;
+      }
+    }
+    if (choice.codec == nullptr && container.video_codec != AV_CODEC_ID_NONE)
+      choice.codec = avcodec_find_encoder(container.video_codec);
+    if (choice.codec == nullptr) {
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("this build of FFmpeg has no video encoder for a {} file", container.name));
+    }
+  }
+  const AVPixelFormat wanted = input.pixel_format;
+  choice.pixel_format =
+      !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) && usable(wanted)
+          ? wanted
+          : closest(*choice.codec, wanted, choice.alpha);
+  if (choice.pixel_format == AV_PIX_FMT_NONE) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("encoder {} takes no pixel format that can be made from {}", choice.codec->name,
+                            descriptor(wanted).name));
+  }
+  if (is_x26x(*choice.codec)) {
+    const AVPixelFormat even = choice.pixel_format;
+    choice.pixel_format = for_odd_size(even, input.width, input.height);
+    if (choice.pixel_format != even) {
+      choice.notices.push_back(
+          fmt::format("{}x{} has an odd side, which {} cannot code with subsampled chroma: written as {} at "
+                      "its full size",
+                      input.width, input.height, avcodec_get_name(choice.codec->id),
+                      descriptor(choice.pixel_format).name));
+    }
+  }
+  const int depth_in = descriptor(wanted).comp[0].depth,
+            depth_out = descriptor(choice.pixel_format).comp[0].depth;
+  if (depth_out < depth_in) {
+    choice.notices.push_back(
+        fmt::format("encoder {} takes {} bits a sample at most, the input has {}: precision is lost",
+                    choice.codec->name, depth_out, depth_in));
+  }
+  return choice;
+}
+
+Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const EncoderOptions& options,
+                 bool global_header) {
+  capture_log();
+  codec_.reset(avcodec_alloc_context3(choice.codec));
+  if (!codec_) throw Error(ErrorCode::limit, "out of memory for an encoder");
+  AVCodecContext& c = *codec_;
+  c.width = format.width;
+  c.height = format.height;
+  c.pix_fmt = format.pixel_format;
+  c.time_base = format.time_base;
+  c.framerate =
+      format.frame_rate.num > 0 && format.frame_rate.den > 0 ? format.frame_rate : AVRational{25, 1};
+  c.sample_aspect_ratio = format.sample_aspect;
+  c.colorspace = format.matrix;
+  c.color_range = format.range;
+  c.color_primaries = format.primaries;
+  c.color_trc = format.transfer;
+  c.chroma_sample_location = format.chroma_location;
+  c.thread_count = options.threads;
+  // libvpx takes the length of a picture from here.
+  c.ticks_per_frame = static_cast<int>(
+      std::clamp<std::int64_t>(av_rescale_q(1, av_inv_q(c.framerate), c.time_base), 1, 1 << 20));
+  if (global_header) c.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  const bool interlaced = format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
+  c.field_order = AV_FIELD_PROGRESSIVE;
+  if (interlaced && (choice.codec->capabilities & AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE) != 0 &&
+      is_x26x(*choice.codec) && format.height % 4 == 0) {
+    c.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+    c.field_order = format.field_order;
+  }
+  set_quality(c, choice, options);
+  for (const auto& [name, value] : options.extra) set_option(c, name, value);
+  if (const int code = avcodec_open2(&c, choice.codec, nullptr); code < 0) {
+    throw_ffmpeg(code, fmt::format("encoder {} refuses {}x{} {}", choice.codec->name, format.width,
+                                   format.height, av_get_pix_fmt_name(format.pixel_format)));
+  }
+}
+
+void Encoder::send(const AVFrame* frame) {
+  if (frame != nullptr) durations_[frame->pts] = frame->pkt_duration;
+  check(avcodec_send_frame(codec_.get(), frame), "encoding");
+}
+
+PacketPtr Encoder::receive() {
+  PacketPtr packet = make_packet();
+  const int code = avcodec_receive_packet(codec_.get(), packet.get());
+  if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
+  check(code, "encoding");
+  if (const auto found = durations_.find(packet->pts); found != durations_.end()) {
+    if (packet->duration <= 0) packet->duration = found->second;
+    durations_.erase(found);
+  }
+  ++packets_;
+  return packet;
+}
+
+}  // namespace saccade::media

@@ -1,0 +1,69 @@
+// Pictures in, packets out: which encoder and sample format fit a container, and the encoder itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "media/ffmpeg.h"
+#include "media/video_format.h"
+
+namespace saccade::media {
+
+struct EncoderOptions {
+  std::string
+      name;  ///< FFmpeg's name of an encoder; empty: chosen by container and by whether alpha is wanted
+  std::optional<double> crf;  ///< constant quality, in the encoder's own units; unset: 20 for H.264 and HEVC,
+                              ///< 31 for VP9 and AV1
+  std::string preset;         ///< empty: veryfast for H.264 and HEVC
+  int threads = 0;            ///< 0: as many as the encoder finds good
+  std::vector<std::pair<std::string, std::string>> extra;  ///< further options of the encoder
+};
+
+/// What will be encoded into what. `notices` are for the user: where the result differs from what was asked
+/// for, or may surprise.
+struct EncoderChoice {
+  const AVCodec* codec = nullptr;
+  AVPixelFormat pixel_format = AV_PIX_FMT_NONE;
+  bool alpha = false;  ///< pixel_format has an alpha channel that the container carries
+  std::vector<std::string> notices;
+};
+
+/// The container for a file name, by its extension; `streaming` targets without a known one become Matroska.
+/// Throws Error(unsupported) for an extension that stands for no container of video.
+const AVOutputFormat* choose_container(const std::string& file_name, bool streaming);
+
+/// Picks encoder and pixel format for pictures of `input`. With `alpha` a format that carries it, if the
+/// container (or the named encoder) has one: `alpha` of the result says so. Throws Error(unsupported |
+/// not_found).
+EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
+                             const EncoderOptions& options);
+
+/// Not thread-safe; encodes on threads of its own.
+class Encoder {
+ public:
+  /// `format.pixel_format` must be the choice's. Throws Error(invalid_argument) for a bad option,
+  /// Error(media) if the encoder refuses.
+  Encoder(const EncoderChoice& choice, const VideoFormat& format, const EncoderOptions& options,
+          bool global_header);
+
+  /// Feeds a picture of the encoder's format, `pts` in format.time_base and above the last; null: no more
+  /// will come.
+  void send(const AVFrame* frame);
+  /// The next packet (timestamps in format.time_base, duration set), or null if more pictures are needed or
+  /// all are out.
+  PacketPtr receive();
+
+  const AVCodecContext& context() const noexcept { return *codec_; }
+  std::int64_t packets() const noexcept { return packets_; }
+
+ private:
+  CodecPtr codec_;
+  std::map<std::int64_t, std::int64_t> durations_;  ///< of the pictures inside, by pts
+  std::int64_t packets_ = 0;
+};
+
+}  // namespace saccade::media

@@ -1,0 +1,240 @@
+#include "media/file_io.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <random>
+
+#include "base/files.h"
+
+namespace saccade::media {
+
+namespace {
+
+constexpr int kBufferBytes = 256 * 1024;
+constexpr int kPollMilliseconds = 100;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& what, int error) {
+  throw Error(error == ENOENT ? ErrorCode::not_found : ErrorCode::io,
+              path.string() + ": " + what + ": " + std::strerror(error));
+}
+
+AvioPtr make_avio(void* self, bool writing, bool seekable, int (*read)(void*, std::uint8_t*, int),
+                  int (*write)(void*, std::uint8_t*, int), std::int64_t (*seek)(void*, std::int64_t, int)) {
+  auto* buffer = static_cast<unsigned char*>(av_malloc(kBufferBytes));
+  AVIOContext* context =
+      buffer != nullptr ? avio_alloc_context(buffer, kBufferBytes, writing ? 1 : 0, self, read, write, seek)
+                        : nullptr;
+  if (context == nullptr) {
+    av_free(buffer);
+    throw Error(ErrorCode::limit, "out of memory for an I/O buffer");
+  }
+  context->seekable = seekable ? AVIO_SEEKABLE_NORMAL : 0;
+  return AvioPtr(context);
+}
+
+/// Creates a new file with the permissions that the user's umask gives; `name` becomes prefix + six letters.
+/// Returns -1 and errno on failure.
+int create_unique(const std::string& prefix, std::string& name) {
+  std::random_device random;
+  for (int attempt = 0; attempt < 64; ++attempt) {
+    std::string suffix(6, 'a');
+    for (char& c : suffix) c = static_cast<char>('a' + random() % 26);
+    name = prefix + suffix;
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool is_standard_stream(const std::filesystem::path& path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/stdin" || path == "/dev/fd/0" ||
+         path == "/dev/fd/1";
+}
+
+InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel) : cancel_(cancel) {
+  if (path.empty()) throw Error(ErrorCode::invalid_argument, "the input's name is empty");
+  fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) fail(path, "cannot open", errno);
+  try {
+    struct stat info {};
+    if (::fstat(fd_, &info) != 0) fail(path, "cannot read", errno);
+    if (S_ISDIR(info.st_mode))
+      throw Error(ErrorCode::io, path.string() + ": is a directory, expected a video or picture file");
+    regular_ = S_ISREG(info.st_mode);
+    if (regular_) {
+      size_ = info.st_size;
+      if (size_ == 0) throw Error(ErrorCode::media, path.string() + ": the file is empty (0 bytes)");
+    }
+    avio_ = make_avio(this, false, regular_ || S_ISBLK(info.st_mode), &InputFile::read, nullptr,
+                      &InputFile::seek);
+  } catch (...) {
+    ::close(fd_);
+    throw;
+  }
+}
+
+InputFile::~InputFile() { ::close(fd_); }
+
+int InputFile::read(void* self, std::uint8_t* data, int size) {
+  auto& file = *static_cast<InputFile*>(self);
+  while (true) {
+    if (file.cancel_ != nullptr && file.cancel_->load(std::memory_order_relaxed)) return AVERROR_EXIT;
+    if (!file.regular_) {  // may never deliver anything: look at `cancel` now and then
+      pollfd waiting{file.fd_, POLLIN, 0};
+      if (::poll(&waiting, 1, kPollMilliseconds) == 0) continue;
+    }
+    const ssize_t n = ::read(file.fd_, data, static_cast<std::size_t>(size));
+    if (n > 0) return static_cast<int>(n);
+    if (n == 0) return AVERROR_EOF;
+    if (errno != EINTR) return AVERROR(errno);
+  }
+}
+
+std::int64_t InputFile::seek(void* self, std::int64_t offset, int whence) {
+  auto& file = *static_cast<InputFile*>(self);
+  if ((whence & AVSEEK_SIZE) != 0) return file.size_ >= 0 ? file.size_ : AVERROR(ENOSYS);
+  const off_t at = ::lseek(file.fd_, offset, whence & ~AVSEEK_FORCE);
+  return at < 0 ? AVERROR(errno) : at;
+}
+
+OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions options)
+    : path_(path), target_(path), options_(std::move(options)) {
+  if (path_.empty()) throw Error(ErrorCode::invalid_argument, "the output's name is empty");
+  struct stat info {};
+  const bool standard = is_standard_stream(path_);
+  const bool exists = !standard && ::stat(path_.c_str(), &info) == 0;
+  for (const auto& other : options_.protect) {
+    if (exists && same_file(path_, other)) {
+      throw Error(ErrorCode::invalid_argument, path_.string() +
+                                                   ": the output is the same file as the input " +
+                                                   other.string() + "; name another output");
+    }
+  }
+  if (exists && S_ISDIR(info.st_mode))
+    throw Error(ErrorCode::io, path_.string() + ": is a directory, expected the name of a file to write");
+  regular_ = !standard && (!exists || S_ISREG(info.st_mode));
+  if (!regular_) {
+    fd_ = standard ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail(path_, "cannot open for writing", errno);
+  } else {
+    if (exists && !options_.overwrite) {
+      throw Error(ErrorCode::invalid_argument,
+                  path_.string() + ": exists already; use --overwrite to replace it");
+    }
+    // A link stays a link: what it points to is replaced.
+    std::error_code ignored;
+    if (const auto resolved = std::filesystem::weakly_canonical(path_, ignored); !ignored) target_ = resolved;
+    if (target_.filename().empty())
+      throw Error(ErrorCode::io, path_.string() + ": names a folder, expected the name of a file to write");
+    const auto folder = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
+    if (!std::filesystem::is_directory(folder, ignored)) {
+      throw Error(ErrorCode::not_found,
+                  path_.string() + ": the folder " + folder.string() + " does not exist");
+    }
+    if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot write", errno);
+    // A long name plus the suffix may exceed what the file system allows, so only a part of it is used.
+    fd_ = create_unique((folder / ("." + target_.filename().string().substr(0, 64) + ".")).string(),
+                        temporary_);
+    if (fd_ < 0) {
+      const int error = errno;
+      temporary_.clear();
+      fail(path_, "cannot create a file in " + folder.string(), error);
+    }
+    if (exists && ::fchmod(fd_, info.st_mode & 07777u) != 0 && errno != EPERM && errno != ENOTSUP) {
+      const int error = errno;
+      close();
+      ::unlink(temporary_.c_str());
+      fail(path_, "cannot set permissions", error);
+    }
+  }
+  avio_ = make_avio(this, true, regular_, nullptr, &OutputFile::write, &OutputFile::seek);
+}
+
+OutputFile::~OutputFile() {
+  close();
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::close() {
+  if (fd_ >= 0 && ::close(fd_) != 0 && error_ == 0) error_ = errno;
+  fd_ = -1;
+}
+
+int OutputFile::write(void* self, std::uint8_t* data, int size) {
+  auto& file = *static_cast<OutputFile*>(self);
+  if (file.error_ != 0) return AVERROR(file.error_);
+  int done = 0;
+  while (done < size) {
+    const ssize_t n = ::write(file.fd_, data + done, static_cast<std::size_t>(size - done));
+    if (n > 0) {
+      done += static_cast<int>(n);
+    } else if (n == 0 || errno != EINTR) {
+      file.error_ = n == 0 ? EIO : errno;
+      return AVERROR(file.error_);
+    }
+  }
+  file.written_ += size;
+  return size;
+}
+
+std::int64_t OutputFile::seek(void* self, std::int64_t offset, int whence) {
+  auto& file = *static_cast<OutputFile*>(self);
+  if (!file.regular_) return AVERROR(ESPIPE);
+  if ((whence & AVSEEK_SIZE) != 0) {
+    struct stat info {};
+    return ::fstat(file.fd_, &info) == 0 ? info.st_size : AVERROR(errno);
+  }
+  const off_t at = ::lseek(file.fd_, offset, whence & ~AVSEEK_FORCE);
+  return at < 0 ? AVERROR(errno) : at;
+}
+
+void OutputFile::check_written() const {
+  if (error_ != 0) fail(path_, "cannot write", error_);
+}
+
+void OutputFile::rename_to(const std::filesystem::path& target) {
+  avio_flush(avio_.get());
+  close();
+  check_written();
+  if (!regular_) return;
+  // Somebody may have put a file there since we started.
+  struct stat info {};
+  if (!options_.overwrite && target == target_ && ::lstat(target.c_str(), &info) == 0) {
+    throw Error(ErrorCode::io,
+                path_.string() + ": appeared while the job ran; not replaced without --overwrite");
+  }
+  if (::rename(temporary_.c_str(), target.c_str()) != 0)
+    fail(path_, "cannot rename the finished file", errno);
+  temporary_.clear();
+}
+
+void OutputFile::commit() { rename_to(target_); }
+
+std::filesystem::path OutputFile::commit_partial() {
+  if (!regular_) {
+    rename_to(target_);
+    return path_;
+  }
+  const auto named = [this](const std::string& suffix) {
+    return target_.parent_path() / (target_.stem().string() + suffix + target_.extension().string());
+  };
+  auto partial = named(".partial");
+  for (int i = 2; std::any_of(options_.protect.begin(), options_.protect.end(),
+                              [&](const auto& other) { return same_file(partial, other); });
+       ++i) {
+    partial = named(".partial-" + std::to_string(i));
+  }
+  rename_to(partial);
+  return path_.parent_path() / partial.filename();
+}
+
+}  // namespace saccade::media

@@ -1,0 +1,99 @@
+// How FFmpeg reads and writes files: through file descriptors of ours. So names are literal (no protocols, no
+// %03d), every write error is seen with its cause, and a regular output appears under its name only when it
+// is whole.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "media/ffmpeg.h"
+
+namespace saccade::media {
+
+struct AvioDeleter {
+  void operator()(AVIOContext* context) const noexcept {
+    av_freep(&context->buffer);
+    avio_context_free(&context);
+  }
+};
+using AvioPtr = std::unique_ptr<AVIOContext, AvioDeleter>;
+
+/// A file, named pipe or device to read, or standard input for "-". Not movable: FFmpeg holds its address.
+class InputFile {
+ public:
+  /// Throws Error(not_found | io), for directories too. Reads fail with AVERROR_EXIT once `*cancel` is set.
+  explicit InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel = nullptr);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  AVIOContext* context() noexcept { return avio_.get(); }
+  bool regular() const noexcept { return regular_; }
+  std::int64_t size() const noexcept { return size_; }  ///< of a regular file, else -1
+
+ private:
+  static int read(void* self, std::uint8_t* data, int size);
+  static std::int64_t seek(void* self, std::int64_t offset, int whence);
+
+  const std::atomic<bool>* cancel_;
+  int fd_ = -1;
+  bool regular_ = false;
+  std::int64_t size_ = -1;
+  AvioPtr avio_;
+};
+
+struct OutputFileOptions {
+  bool overwrite = false;
+  /// Files that the output must not be (inputs, models, backgrounds): compared by device and inode.
+  std::vector<std::filesystem::path> protect;
+};
+
+/// Where a result goes. A regular target is written under a hidden name beside it; commit() gives it its
+/// name. Without commit() nothing remains. Pipes, devices and "-" (standard output) are written directly.
+class OutputFile {
+ public:
+  /// Throws Error(invalid_argument) if the target exists without `overwrite` or is a protected file, Error(io
+  /// | not_found) if it cannot be written.
+  OutputFile(const std::filesystem::path& path, OutputFileOptions options);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  AVIOContext* context() noexcept { return avio_.get(); }
+  /// Whether earlier bytes can still be changed: no for pipes, devices and standard output.
+  bool seekable() const noexcept { return regular_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  std::int64_t bytes_written() const noexcept { return written_; }
+
+  /// Throws the first write error there was, naming the file.
+  void check_written() const;
+  /// Flushes, closes and renames. Throws Error(io).
+  void commit();
+  /// The same under STEM.partial.EXT; returns that name. For a pipe or device: its own name.
+  std::filesystem::path commit_partial();
+
+ private:
+  static int write(void* self, std::uint8_t* data, int size);
+  static std::int64_t seek(void* self, std::int64_t offset, int whence);
+  void close();
+  void rename_to(const std::filesystem::path& target);
+
+  std::filesystem::path path_;    ///< as the user names it
+  std::filesystem::path target_;  ///< with links resolved
+  std::string temporary_;
+  OutputFileOptions options_;
+  int fd_ = -1;
+  bool regular_ = false;
+  int error_ = 0;  ///< errno of the first failed write
+  std::int64_t written_ = 0;
+  AvioPtr avio_;
+};
+
+/// Whether the name stands for standard input or output.
+bool is_standard_stream(const std::filesystem::path& path);
+
+}  // namespace saccade::media

@@ -1,0 +1,279 @@
+#include "media/muxer.h"
+
+extern "C" {
+#include <libavutil/display.h>
+#include <libavutil/mathematics.h>
+}
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace saccade::media {
+
+namespace {
+
+constexpr std::int64_t kMaxHeldBytes = std::int64_t{32} << 20;
+constexpr std::int64_t kMuxerDelayMicroseconds = 500'000;
+
+/// Facts about the input's own coding or container that would be false in the result.
+constexpr std::string_view kStaleTags[] = {
+    "major_brand", "minor_version", "compatible_brands", "encoder",         "rotate",   "alpha_mode",
+    "DURATION",    "BPS",           "NUMBER_OF_FRAMES",  "NUMBER_OF_BYTES", "vendor_id"};
+
+void copy_metadata(AVDictionary** to, const AVDictionary* from) {
+  const AVDictionaryEntry* entry = nullptr;
+  while ((entry = av_dict_get(from, "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr) {
+    const std::string_view key = entry->key;
+    const bool stale =
+        key.starts_with("_STATISTICS") ||
+        std::any_of(std::begin(kStaleTags), std::end(kStaleTags), [&](std::string_view tag) {
+          return key == tag || (key.starts_with(tag) && key.substr(tag.size()).starts_with("-"));
+        });
+    if (!stale) av_dict_set(to, entry->key, entry->value, 0);
+  }
+}
+
+void copy_side_data(AVStream& to, const AVStream& from, bool with_display_matrix) {
+  for (int i = 0; i < from.nb_side_data; ++i) {
+    const AVPacketSideData& side = from.side_data[i];
+    if (side.type == AV_PKT_DATA_DISPLAYMATRIX && !with_display_matrix) continue;
+    std::uint8_t* data = av_stream_new_side_data(&to, side.type, side.size);
+    if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
+    std::memcpy(data, side.data, side.size);
+  }
+}
+
+bool is_mov_family(const AVOutputFormat& container) {
+  const std::string_view name = container.name;
+  return name == "mp4" || name == "mov" || name == "ipod" || name == "3gp" || name == "3g2" ||
+         name == "psp" || name == "f4v";
+}
+
+/// The input's tag where the container knows it for this codec; else 0, and the muxer picks its own.
+std::uint32_t matching_tag(const AVOutputFormat& container, const AVCodecParameters& parameters) {
+  if (container.codec_tag == nullptr) return 0;
+  unsigned tag = 0;
+  if (av_codec_get_id(container.codec_tag, parameters.codec_tag) == parameters.codec_id ||
+      av_codec_get_tag2(container.codec_tag, parameters.codec_id, &tag) == 0) {
+    return parameters.codec_tag;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool Muxer::carries_rotation(const AVOutputFormat& container) { return is_mov_family(container); }
+
+Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& source, StreamPlan plan,
+             const AVCodecContext& encoder, const VideoFormat& format)
+    : file_(file), name_(file.path().string()) {
+  capture_log();
+  AVFormatContext* raw = nullptr;
+  check(avformat_alloc_output_context2(&raw, &container, nullptr, nullptr),
+        name_ + ": cannot set up the container");
+  output_.reset(raw);
+  output_->pb = file.context();
+  output_->flags |= AVFMT_FLAG_CUSTOM_IO;
+  output_->max_interleave_delta = kMuxerDelayMicroseconds;
+  const AVFormatContext& input = source.context();
+  tracks_.resize(input.nb_streams);
+  for (unsigned i = 0; i < input.nb_streams; ++i) {
+    tracks_[i].action = plan.streams.at(i).action;
+    tracks_[i].time_base = input.streams[i]->time_base;
+    if (tracks_[i].action == StreamAction::process) {
+      add_video(source, encoder, format);
+    } else if (tracks_[i].action != StreamAction::drop) {
+      add_other(*input.streams[i], plan.streams[i]);
+    }
+  }
+  copy_metadata(&output_->metadata, input.metadata);
+  copy_chapters(input);
+
+  Dictionary options;
+  if (is_mov_family(container)) {
+    if (!file.seekable()) options.set("movflags", "frag_keyframe+empty_moov+default_base_moof");
+    // Start offsets are written in this unit; by default it is a millisecond, which would shift every frame.
+    const int scale = format.time_base.num == 1 ? format.time_base.den : 0;
+    if (scale >= 1000 && scale <= 1'000'000) options.set("movie_timescale", std::to_string(scale));
+  }
+  const int code = avformat_write_header(output_.get(), options.address());
+  file_.check_written();
+  check(code, name_ + ": cannot write the header");
+}
+
+AVStream& Muxer::add_stream() {
+  AVStream* stream = avformat_new_stream(output_.get(), nullptr);
+  if (stream == nullptr) throw Error(ErrorCode::limit, "out of memory for a stream");
+  return *stream;
+}
+
+void Muxer::add_video(const Source& source, const AVCodecContext& encoder, const VideoFormat& format) {
+  AVStream& stream = add_stream();
+  const AVStream& from = source.video();
+  check(avcodec_parameters_from_context(stream.codecpar, &encoder), "cannot describe the video");
+  if (is_mov_family(*output_->oformat) && encoder.codec_id == AV_CODEC_ID_HEVC)
+    stream.codecpar->codec_tag = MKTAG('h', 'v', 'c', '1');
+  stream.time_base = encoder.time_base;
+  stream.avg_frame_rate = from.avg_frame_rate;
+  stream.r_frame_rate = from.r_frame_rate;
+  stream.sample_aspect_ratio = format.sample_aspect;
+  stream.disposition = from.disposition;
+  copy_metadata(&stream.metadata, from.metadata);
+  if (const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(encoder.pix_fmt);
+      d != nullptr && (d->flags & AV_PIX_FMT_FLAG_ALPHA) != 0 &&
+      (encoder.codec_id == AV_CODEC_ID_VP8 || encoder.codec_id == AV_CODEC_ID_VP9)) {
+    av_dict_set(&stream.metadata, "alpha_mode", "1", 0);
+  }
+  copy_side_data(stream, from, false);
+  if (format.display_matrix) {
+    std::uint8_t* data =
+        av_stream_new_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, sizeof(*format.display_matrix));
+    if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
+    std::memcpy(data, format.display_matrix->data(), sizeof(*format.display_matrix));
+  }
+  video_.action = StreamAction::process;
+  video_.index = stream.index;
+  video_.time_base = encoder.time_base;
+}
+
+void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
+  Track& track = tracks_[static_cast<std::size_t>(from.index)];
+  AVStream& stream = add_stream();
+  track.index = stream.index;
+  stream.time_base = from.time_base;
+  stream.avg_frame_rate = from.avg_frame_rate;
+  stream.r_frame_rate = from.r_frame_rate;
+  stream.sample_aspect_ratio = from.sample_aspect_ratio;
+  stream.disposition = from.disposition;
+  stream.duration = av_rescale_q(from.duration, from.time_base, stream.time_base);
+  copy_metadata(&stream.metadata, from.metadata);
+  AVCodecParameters& parameters = *stream.codecpar;
+  if (decision.action == StreamAction::convert_text) {
+    track.subtitles = std::make_unique<SubtitleConverter>(from, decision.codec);
+    check(avcodec_parameters_from_context(&parameters, &track.subtitles->encoder()),
+          "cannot describe the subtitles");
+    return;
+  }
+  check(avcodec_parameters_copy(&parameters, from.codecpar), "cannot copy a stream's description");
+  if (decision.action == StreamAction::attach) {
+    const AVPacket& picture = from.attached_pic;
+    parameters.codec_type = AVMEDIA_TYPE_ATTACHMENT;
+    av_freep(&parameters.extradata);
+    parameters.extradata = static_cast<std::uint8_t*>(
+        av_mallocz(static_cast<std::size_t>(picture.size) + AV_INPUT_BUFFER_PADDING_SIZE));
+    if (parameters.extradata == nullptr) throw Error(ErrorCode::limit, "out of memory for a cover picture");
+    std::memcpy(parameters.extradata, picture.data, static_cast<std::size_t>(picture.size));
+    parameters.extradata_size = picture.size;
+    stream.disposition = 0;
+    const bool png = parameters.codec_id == AV_CODEC_ID_PNG;
+    if (av_dict_get(stream.metadata, "filename", nullptr, 0) == nullptr) {
+      av_dict_set(&stream.metadata, "filename", png ? "cover.png" : "cover.jpg", 0);
+    }
+    av_dict_set(&stream.metadata, "mimetype", png ? "image/png" : "image/jpeg", 0);
+    return;
+  }
+  parameters.codec_tag = matching_tag(*output_->oformat, parameters);
+  copy_side_data(stream, from, true);
+}
+
+void Muxer::copy_chapters(const AVFormatContext& input) {
+  if (input.nb_chapters == 0) return;
+  output_->chapters = static_cast<AVChapter**>(av_calloc(input.nb_chapters, sizeof(AVChapter*)));
+  if (output_->chapters == nullptr) throw Error(ErrorCode::limit, "out of memory for chapters");
+  for (unsigned i = 0; i < input.nb_chapters; ++i) {
+    const AVChapter& from = *input.chapters[i];
+    auto* chapter = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
+    if (chapter == nullptr) throw Error(ErrorCode::limit, "out of memory for chapters");
+    chapter->id = from.id;
+    chapter->time_base = from.time_base;
+    chapter->start = from.start;
+    chapter->end = from.end;
+    av_dict_copy(&chapter->metadata, from.metadata, 0);
+    output_->chapters[output_->nb_chapters++] = chapter;
+  }
+}
+
+void Muxer::write_video(PacketPtr packet) {
+  release_until(av_rescale_q(packet->dts, video_.time_base, AV_TIME_BASE_Q));
+  packet->stream_index = video_.index;
+  av_packet_rescale_ts(packet.get(), video_.time_base, output_->streams[video_.index]->time_base);
+  write(std::move(packet), video_);
+}
+
+void Muxer::write_copy(PacketPtr packet) {
+  Track& track = tracks_.at(static_cast<std::size_t>(packet->stream_index));
+  if (track.action != StreamAction::copy && track.action != StreamAction::convert_text) return;
+  if (track.subtitles) {
+    PacketPtr converted = track.subtitles->convert(*packet);
+    if (!converted) return;
+    converted->stream_index = packet->stream_index;
+    packet = std::move(converted);
+  }
+  if (packet->dts == AV_NOPTS_VALUE)
+    packet->dts = track.next_dts != AV_NOPTS_VALUE ? track.next_dts : packet->pts;
+  if (packet->dts == AV_NOPTS_VALUE) packet->dts = 0;
+  if (packet->pts == AV_NOPTS_VALUE) packet->pts = packet->dts;
+  track.next_dts = packet->dts + packet->duration;
+  const std::int64_t time = av_rescale_q(packet->dts, track.time_base, AV_TIME_BASE_Q);
+  held_bytes_ += packet->size;
+  held_.push_back({std::move(packet), time});
+  while (held_bytes_ > kMaxHeldBytes) release_until(held_.front().time);
+}
+
+void Muxer::release_until(std::int64_t microseconds) {
+  while (!held_.empty() && held_.front().time <= microseconds) {
+    PacketPtr packet = std::move(held_.front().packet);
+    held_.pop_front();
+    held_bytes_ -= packet->size;
+    Track& track = tracks_[static_cast<std::size_t>(packet->stream_index)];
+    const AVStream& stream = *output_->streams[track.index];
+    const AVCodecParameters& parameters = *stream.codecpar;
+    packet->stream_index = track.index;
+    packet->pos = -1;
+    if (parameters.codec_type == AVMEDIA_TYPE_AUDIO && parameters.sample_rate > 0 &&
+        packet->pts == packet->dts) {
+      // Milliseconds of Matroska become samples without jitter: the packet's own length decides where the
+      // rounding allows it.
+      const AVRational samples{1, parameters.sample_rate};
+      int length = av_get_audio_frame_duration2(stream.codecpar, packet->size);
+      if (length <= 0) length = static_cast<int>(av_rescale_q(packet->duration, track.time_base, samples));
+      const std::int64_t at = av_rescale_delta(track.time_base, packet->dts, samples, length,
+                                               &track.rescale_state, stream.time_base);
+      packet->duration = av_rescale_q(packet->duration, track.time_base, stream.time_base);
+      packet->pts = packet->dts = at;
+    } else {
+      av_packet_rescale_ts(packet.get(), track.time_base, stream.time_base);
+    }
+    write(std::move(packet), track);
+  }
+}
+
+void Muxer::write(PacketPtr packet, Track& track) {
+  // Containers insist on rising decoding times; rounding to their unit or a faulty input may have made two
+  // equal.
+  const bool strict = (output_->oformat->flags & AVFMT_TS_NONSTRICT) == 0;
+  if (track.last_dts != AV_NOPTS_VALUE) {
+    const std::int64_t least = track.last_dts + (strict ? 1 : 0);
+    if (packet->dts < least) {
+      packet->dts = least;
+      packet->pts = std::max(packet->pts, packet->dts);
+    }
+  }
+  track.last_dts = packet->dts;
+  const int code = av_interleaved_write_frame(output_.get(), packet.get());
+  file_.check_written();
+  check(code, name_ + ": cannot write a packet");
+}
+
+void Muxer::finish() {
+  if (finished_) return;
+  finished_ = true;
+  release_until(INT64_MAX);
+  const int code = av_write_trailer(output_.get());
+  avio_flush(output_->pb);
+  file_.check_written();
+  check(code, name_ + ": cannot finish the file");
+}
+
+}  // namespace saccade::media

@@ -1,0 +1,70 @@
+// Writing the result: the encoded video, and everything of the input that is carried over.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "media/ffmpeg.h"
+#include "media/file_io.h"
+#include "media/source.h"
+#include "media/stream_plan.h"
+#include "media/subtitles.h"
+#include "media/video_format.h"
+
+namespace saccade::media {
+
+/// Not thread-safe. Packets of copied streams are held back until the video has come as far, so that the file
+/// is interleaved although the encoder looks ahead; what is held is bounded.
+class Muxer {
+ public:
+  /// Writes the header. `source` and `file` must outlive the muxer. Throws Error(media | io).
+  Muxer(OutputFile& file, const AVOutputFormat& container, const Source& source, StreamPlan plan,
+        const AVCodecContext& encoder, const VideoFormat& format);
+
+  /// An encoded packet, timestamps in the encoder's time base. Throws Error(io | media).
+  void write_video(PacketPtr packet);
+  /// A packet of another stream, as Source::read() gave it. Packets of streams that are not carried over are
+  /// ignored.
+  void write_copy(PacketPtr packet);
+  /// Writes what is held back and the trailer.
+  void finish();
+
+  /// Whether the container has a place for a display matrix.
+  static bool carries_rotation(const AVOutputFormat& container);
+
+ private:
+  struct Track {
+    StreamAction action = StreamAction::drop;
+    int index = -1;                          ///< in the output
+    AVRational time_base{1, 1};              ///< of the input's packets
+    std::int64_t last_dts = AV_NOPTS_VALUE;  ///< as written, in the output's time base
+    std::int64_t next_dts = AV_NOPTS_VALUE;  ///< where a packet without time goes, in the input's time base
+    std::int64_t rescale_state = AV_NOPTS_VALUE;
+    std::unique_ptr<SubtitleConverter> subtitles;
+  };
+
+  AVStream& add_stream();
+  void add_video(const Source& source, const AVCodecContext& encoder, const VideoFormat& format);
+  void add_other(const AVStream& stream, const StreamDecision& decision);
+  void copy_chapters(const AVFormatContext& input);
+  void release_until(std::int64_t microseconds);
+  void write(PacketPtr packet, Track& track);
+
+  OutputFile& file_;
+  std::string name_;
+  OutputPtr output_;
+  Track video_;
+  std::vector<Track> tracks_;  ///< by index in the input
+  struct Held {
+    PacketPtr packet;
+    std::int64_t time;  ///< dts in microseconds
+  };
+  std::deque<Held> held_;
+  std::int64_t held_bytes_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace saccade::media

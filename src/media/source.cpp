@@ -1,0 +1,167 @@
+#include "media/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace saccade::media {
+
+namespace {
+
+/// Text-mode art: FFmpeg would render any text file as a video.
+constexpr std::string_view kNotVideo[] = {"tty", "bin", "xbin", "adf", "idf"};
+constexpr int kMaxReadErrors = 64;
+
+int refuse_open(AVFormatContext* /*input*/, AVIOContext** /*io*/, const char* url, int /*flags*/,
+                AVDictionary** /*options*/) {
+  av_log(nullptr, AV_LOG_ERROR, "the file refers to another one, %s, which is not opened\n", url);
+  return AVERROR(EPERM);
+}
+
+bool is_cover(const AVStream& stream) { return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; }
+bool is_video(const AVStream& stream) {
+  return stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover(stream);
+}
+
+std::int64_t pixels(const AVStream& stream) {
+  return std::int64_t{stream.codecpar->width} * stream.codecpar->height;
+}
+
+}  // namespace
+
+std::string list_streams(const AVFormatContext& input) {
+  std::string list;
+  for (unsigned i = 0; i < input.nb_streams; ++i) {
+    const AVStream& stream = *input.streams[i];
+    const char* type = av_get_media_type_string(stream.codecpar->codec_type);
+    list += fmt::format("{}{}: {} {}", i == 0 ? "" : ", ", i,
+                        is_cover(stream) ? "cover picture" : (type != nullptr ? type : "unknown"),
+                        avcodec_get_name(stream.codecpar->codec_id));
+    if (is_video(stream)) list += fmt::format(" {}x{}", stream.codecpar->width, stream.codecpar->height);
+    if (const auto* language = av_dict_get(stream.metadata, "language", nullptr, 0); language != nullptr) {
+      list += fmt::format(" ({})", language->value);
+    }
+  }
+  return list;
+}
+
+Source::Source(const std::filesystem::path& path, const SourceOptions& options)
+    : path_(path), cancel_(options.cancel), file_(path, options.cancel) {
+  capture_log();
+  AVFormatContext* raw = avformat_alloc_context();
+  if (raw == nullptr) throw Error(ErrorCode::limit, "out of memory for a demuxer");
+  raw->pb = file_.context();
+  raw->io_open = refuse_open;
+  // Only the extension is shown to FFmpeg, as a hint for formats that have no signature.
+  const std::string hint = "input" + path.extension().string();
+  if (const int code = avformat_open_input(&raw, hint.c_str(), nullptr, nullptr);
+      code < 0) {  // frees `raw` itself
+    if (code == AVERROR_INVALIDDATA) {
+      const std::string said = take_log();
+      throw Error(ErrorCode::media, path.string() + ": is not a video or picture that can be read" +
+                                        (said.empty() ? " (no known format)" : " (" + said + ")"));
+    }
+    throw_ffmpeg(code, path.string() + ": cannot open");
+  }
+  input_.reset(raw);
+  const std::string_view name = input_->iformat->name;
+  if (std::find(std::begin(kNotVideo), std::end(kNotVideo), name) != std::end(kNotVideo)) {
+    throw Error(ErrorCode::media,
+                path.string() + ": is not a video or picture that can be read (it looks like text)");
+  }
+  if (const int code = avformat_find_stream_info(input_.get(), nullptr); code < 0) {
+    throw_ffmpeg(code, path.string() + ": cannot find out what streams it has");
+  }
+  choose_stream(options.stream);
+  still_ = name.size() > 5 && name.substr(name.size() - 5) == "_pipe";
+  if (file_.regular()) require_whole();
+}
+
+void Source::choose_stream(std::optional<int> wanted) {
+  const unsigned count = input_->nb_streams;
+  if (wanted) {
+    if (*wanted < 0 || static_cast<unsigned>(*wanted) >= count || !is_video(*input_->streams[*wanted])) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: stream {} is not a video stream; the streams are {}", path_.string(),
+                              *wanted, list_streams(*input_)));
+    }
+    video_index_ = *wanted;
+  } else {
+    video_index_ = av_find_best_stream(input_.get(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+    if (video_index_ >= 0 && is_cover(*input_->streams[video_index_])) video_index_ = -1;
+    if (video_index_ < 0) {
+      for (unsigned i = 0; i < count; ++i) {
+        if (!is_video(*input_->streams[i])) continue;
+        if (video_index_ < 0 || pixels(*input_->streams[i]) > pixels(video()))
+          video_index_ = static_cast<int>(i);
+      }
+    }
+    if (video_index_ < 0) {
+      throw Error(ErrorCode::media, count == 0 ? path_.string() + ": holds no streams"
+                                               : fmt::format("{}: has no video stream (it holds {})",
+                                                             path_.string(), list_streams(*input_)));
+    }
+  }
+  if (video().codecpar->width <= 0 || video().codecpar->height <= 0) {
+    throw Error(ErrorCode::media,
+                fmt::format("{}: the size of video stream {} cannot be found out; the file may be damaged",
+                            path_.string(), video_index_));
+  }
+}
+
+/// An MP4 lists where every frame lies, so one that was cut off is known before any time is spent on it.
+void Source::require_whole() const {
+  AVStream* stream = input_->streams[video_index_];
+  const int count = avformat_index_get_entries_count(stream);
+  if (std::string_view(input_->iformat->name).find("mp4") == std::string_view::npos || count == 0) return;
+  int whole = 0;
+  for (int i = 0; i < count; ++i) {
+    const AVIndexEntry* entry = avformat_index_get_entry(stream, i);
+    if (entry != nullptr && entry->pos + entry->size <= file_.size()) ++whole;
+  }
+  if (whole < count) {
+    throw Error(ErrorCode::media,
+                fmt::format("{}: the file is cut off: its header announces {} frames, {} of them are there",
+                            path_.string(), count, whole));
+  }
+}
+
+std::int64_t Source::expected_frames() const noexcept {
+  const AVStream& stream = video();
+  if (still_) return 1;
+  if (stream.nb_frames > 0) return stream.nb_frames;
+  const double seconds = duration();
+  const AVRational rate = stream.avg_frame_rate.num > 0 ? stream.avg_frame_rate : stream.r_frame_rate;
+  if (seconds <= 0 || rate.num <= 0 || rate.den <= 0) return 0;
+  return static_cast<std::int64_t>(seconds * av_q2d(rate) + 0.5);
+}
+
+double Source::duration() const noexcept {
+  const AVStream& stream = video();
+  if (stream.duration > 0 && stream.duration != AV_NOPTS_VALUE)
+    return static_cast<double>(stream.duration) * av_q2d(stream.time_base);
+  if (input_->duration > 0 && input_->duration != AV_NOPTS_VALUE)
+    return static_cast<double>(input_->duration) / AV_TIME_BASE;
+  return 0;
+}
+
+PacketPtr Source::read() {
+  PacketPtr packet = make_packet();
+  for (int errors = 0; errors < kMaxReadErrors; ++errors) {
+    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return nullptr;
+    const int code = av_read_frame(input_.get(), packet.get());
+    if (code >= 0) return packet;
+    if (code == AVERROR_EOF) return nullptr;
+    if (code == AVERROR_EXIT) return nullptr;
+    if (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0) return nullptr;
+    if (code != AVERROR_INVALIDDATA && code != AVERROR(EAGAIN))
+      throw_ffmpeg(code, path_.string() + ": cannot read on");
+    ++damaged_;
+    if (avio_feof(input_->pb) != 0) return nullptr;
+  }
+  throw Error(ErrorCode::media, path_.string() + ": is damaged beyond repair (no packet found in " +
+                                    std::to_string(kMaxReadErrors) + " attempts)");
+}
+
+}  // namespace saccade::media

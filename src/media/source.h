@@ -1,0 +1,67 @@
+// Opening an input: the container's streams, which of them is the video to work on, and its packets in file
+// order.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "media/ffmpeg.h"
+#include "media/file_io.h"
+
+namespace saccade::media {
+
+struct SourceOptions {
+  /// Index of the video stream to work on; unset: FFmpeg's best video stream, cover pictures left aside.
+  std::optional<int> stream;
+  const std::atomic<bool>* cancel = nullptr;  ///< once set, the input ends
+};
+
+/// One open input. Not thread-safe. FFmpeg may not open further files or addresses on its behalf (playlists,
+/// references).
+class Source {
+ public:
+  /// Throws Error(not_found | io | media | invalid_argument); an input without video says which streams it
+  /// has.
+  explicit Source(const std::filesystem::path& path, const SourceOptions& options = {});
+
+  AVFormatContext& context() noexcept { return *input_; }
+  const AVFormatContext& context() const noexcept { return *input_; }
+  AVStream& video() noexcept { return *input_->streams[video_index_]; }
+  const AVStream& video() const noexcept { return *input_->streams[video_index_]; }
+  int video_index() const noexcept { return video_index_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
+  /// A single picture (PNG, JPEG, WebP, …), told by content.
+  bool still() const noexcept { return still_; }
+  /// Best guess of the number of frames, from the header or duration × rate; 0: unknown.
+  std::int64_t expected_frames() const noexcept;
+  /// Seconds, from the header; 0: unknown.
+  double duration() const noexcept;
+
+  /// The next packet of any stream that is not ignored, or null at the end. Throws Error(media | io) if the
+  /// rest cannot be read.
+  PacketPtr read();
+  /// Packets of this stream are not needed.
+  void ignore(int stream) noexcept { input_->streams[stream]->discard = AVDISCARD_ALL; }
+  /// Damaged stretches that were skipped so far.
+  std::int64_t damaged_packets() const noexcept { return damaged_; }
+
+ private:
+  void choose_stream(std::optional<int> wanted);
+  void require_whole() const;
+
+  std::filesystem::path path_;
+  const std::atomic<bool>* cancel_;
+  InputFile file_;
+  InputPtr input_;
+  int video_index_ = -1;
+  bool still_ = false;
+  std::int64_t damaged_ = 0;
+};
+
+/// "0: video h264 1920x1080, 1: audio aac (eng)".
+std::string list_streams(const AVFormatContext& input);
+
+}  // namespace saccade::media

@@ -1,0 +1,77 @@
+#include "media/stream_plan.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace saccade::media {
+
+namespace {
+
+bool holds(const AVOutputFormat& container, AVCodecID codec) {
+  return codec != AV_CODEC_ID_NONE && avformat_query_codec(&container, codec, FF_COMPLIANCE_NORMAL) > 0;
+}
+
+bool is_text(AVCodecID codec) {
+  const AVCodecDescriptor* d = avcodec_descriptor_get(codec);
+  return d != nullptr && (d->props & AV_CODEC_PROP_TEXT_SUB) != 0;
+}
+
+StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
+  const AVCodecParameters& parameters = *stream.codecpar;
+  const std::string_view name = container.name;
+  const bool matroska = name == "matroska";
+  const AVCodecID codec = parameters.codec_id;
+  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) {
+    if (matroska) return {StreamAction::attach, codec};
+    const bool mp4 = name == "mp4" || name == "mov" || name == "ipod";
+    return {mp4 && holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
+  }
+  switch (parameters.codec_type) {
+    case AVMEDIA_TYPE_ATTACHMENT:
+      return {matroska ? StreamAction::copy : StreamAction::drop, codec};
+    case AVMEDIA_TYPE_SUBTITLE:
+      if (holds(container, codec)) return {StreamAction::copy, codec};
+      if (is_text(codec)) {
+        for (const AVCodecID target :
+             {AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_SUBRIP, AV_CODEC_ID_WEBVTT, AV_CODEC_ID_ASS}) {
+          if (holds(container, target) && avcodec_find_encoder(target) != nullptr &&
+              avcodec_find_decoder(codec) != nullptr) {
+            return {StreamAction::convert_text, target};
+          }
+        }
+      }
+      return {StreamAction::drop, codec};
+    case AVMEDIA_TYPE_VIDEO:
+    case AVMEDIA_TYPE_AUDIO:
+    case AVMEDIA_TYPE_DATA:
+      return {holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
+    default:
+      return {StreamAction::drop, codec};
+  }
+}
+
+}  // namespace
+
+StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
+  StreamPlan plan;
+  const AVFormatContext& input = source.context();
+  for (unsigned i = 0; i < input.nb_streams; ++i) {
+    const AVStream& stream = *input.streams[i];
+    StreamDecision decision{StreamAction::process, stream.codecpar->codec_id};
+    if (static_cast<int>(i) != source.video_index()) decision = decide(stream, container);
+    const char* type = av_get_media_type_string(stream.codecpar->codec_type);
+    const std::string what = fmt::format("stream {} ({} {})", i, type != nullptr ? type : "unknown",
+                                         avcodec_get_name(stream.codecpar->codec_id));
+    if (decision.action == StreamAction::drop) {
+      plan.notices.push_back(fmt::format("{} is left out: a {} file cannot hold it", what, container.name));
+    } else if (decision.action == StreamAction::convert_text) {
+      plan.notices.push_back(fmt::format("{} is converted to {}, which a {} file can hold", what,
+                                         avcodec_get_name(decision.codec), container.name));
+    }
+    plan.streams.push_back(decision);
+  }
+  return plan;
+}
+
+}  // namespace saccade::media

@@ -1,0 +1,119 @@
+#include "media/video_format.h"
+
+extern "C" {
+#include <libavutil/display.h>
+}
+
+#include <cstring>
+
+namespace saccade::media {
+
+namespace {
+
+/// FFmpeg's matrix maps stored (x, y) to displayed (a x + c y, b x + d y), y downwards, in 16.16 fixed point.
+struct Turn {
+  int a, b, c, d;
+  Orientation orientation;
+};
+constexpr Turn kTurns[] = {
+    {1, 0, 0, 1, Orientation::upright},          {0, 1, -1, 0, Orientation::clockwise_90},
+    {-1, 0, 0, -1, Orientation::half_turn},      {0, -1, 1, 0, Orientation::clockwise_270},
+    {-1, 0, 0, 1, Orientation::flip_horizontal}, {1, 0, 0, -1, Orientation::flip_vertical},
+    {0, 1, 1, 0, Orientation::transpose},        {0, -1, -1, 0, Orientation::transverse},
+};
+
+int sign(std::int32_t v) { return (v > 0) - (v < 0); }
+
+std::optional<std::array<std::int32_t, 9>> matrix_from(const void* data, std::size_t size) {
+  if (data == nullptr || size < 9 * sizeof(std::int32_t)) return std::nullopt;
+  std::array<std::int32_t, 9> matrix{};
+  std::memcpy(matrix.data(), data, sizeof(matrix));
+  return matrix;
+}
+
+/// `primary` unless it is one of FFmpeg's "unspecified" values.
+template <class T>
+T either(T primary, T fallback, T unspecified) {
+  return primary != unspecified ? primary : fallback;
+}
+
+}  // namespace
+
+Orientation orientation_of(const std::array<std::int32_t, 9>& m) noexcept {
+  constexpr std::int32_t kOne = 1 << 16, kTolerance = 1 << 8;
+  const std::int32_t linear[4] = {m[0], m[1], m[3], m[4]};
+  int rounded[4];
+  for (int i = 0; i < 4; ++i) {
+    const std::int64_t size = std::abs(static_cast<std::int64_t>(linear[i]));
+    if (size > kTolerance && std::abs(size - kOne) > kTolerance) return Orientation::other;
+    rounded[i] = size > kTolerance ? sign(linear[i]) : 0;
+  }
+  for (const Turn& turn : kTurns) {
+    if (turn.a == rounded[0] && turn.b == rounded[1] && turn.c == rounded[2] && turn.d == rounded[3])
+      return turn.orientation;
+  }
+  return Orientation::other;
+}
+
+AVPixelFormat without_jpeg_disguise(AVPixelFormat format, AVColorRange& range) noexcept {
+  AVPixelFormat plain = format;
+  switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+      plain = AV_PIX_FMT_YUV420P;
+      break;
+    case AV_PIX_FMT_YUVJ422P:
+      plain = AV_PIX_FMT_YUV422P;
+      break;
+    case AV_PIX_FMT_YUVJ444P:
+      plain = AV_PIX_FMT_YUV444P;
+      break;
+    case AV_PIX_FMT_YUVJ440P:
+      plain = AV_PIX_FMT_YUV440P;
+      break;
+    case AV_PIX_FMT_YUVJ411P:
+      plain = AV_PIX_FMT_YUV411P;
+      break;
+    default:
+      return format;
+  }
+  range = AVCOL_RANGE_JPEG;
+  return plain;
+}
+
+VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const AVFrame& first) {
+  const AVCodecParameters& declared = *stream.codecpar;
+  VideoFormat format;
+  format.width = first.width;
+  format.height = first.height;
+  format.range = either(first.color_range, declared.color_range, AVCOL_RANGE_UNSPECIFIED);
+  format.pixel_format = without_jpeg_disguise(static_cast<AVPixelFormat>(first.format), format.range);
+  format.matrix = either(first.colorspace, declared.color_space, AVCOL_SPC_UNSPECIFIED);
+  format.primaries = either(first.color_primaries, declared.color_primaries, AVCOL_PRI_UNSPECIFIED);
+  format.transfer = either(first.color_trc, declared.color_trc, AVCOL_TRC_UNSPECIFIED);
+  format.chroma_location = either(first.chroma_location, declared.chroma_location, AVCHROMA_LOC_UNSPECIFIED);
+  // The container's aspect wins over the codec's, as players do it.
+  format.sample_aspect =
+      av_guess_sample_aspect_ratio(&input, const_cast<AVStream*>(&stream), const_cast<AVFrame*>(&first));
+  if (format.sample_aspect.num <= 0 || format.sample_aspect.den <= 0) format.sample_aspect = {0, 1};
+  format.frame_rate = av_guess_frame_rate(&input, const_cast<AVStream*>(&stream), nullptr);
+  format.time_base = stream.time_base;
+  if (first.interlaced_frame != 0) {
+    format.field_order = first.top_field_first != 0 ? AV_FIELD_TT : AV_FIELD_BB;
+  } else {
+    format.field_order = AV_FIELD_PROGRESSIVE;
+  }
+  std::size_t size = 0;
+  const std::uint8_t* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+  format.display_matrix = matrix_from(data, size);
+  if (!format.display_matrix) {  // pictures carry it on the frame (EXIF), H.264 and HEVC may too
+    if (const AVFrameSideData* side = av_frame_get_side_data(&first, AV_FRAME_DATA_DISPLAYMATRIX);
+        side != nullptr) {
+      format.display_matrix = matrix_from(side->data, side->size);
+    }
+  }
+  if (format.display_matrix && orientation_of(*format.display_matrix) == Orientation::upright)
+    format.display_matrix.reset();
+  return format;
+}
+
+}  // namespace saccade::media
