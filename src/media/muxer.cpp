@@ -7,6 +7,7 @@ extern "C" {
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string_view>
 
 namespace saccade::media {
@@ -14,6 +15,7 @@ namespace saccade::media {
 namespace {
 
 constexpr std::int64_t kMaxHeldBytes = std::int64_t{32} << 20;
+constexpr std::int64_t kMaxMovieTimescale = 100'000'000;
 constexpr std::int64_t kMuxerDelayMicroseconds = 500'000;
 
 /// Facts about the input's own coding or container that would be false in the result.
@@ -48,6 +50,11 @@ bool is_mov_family(const AVOutputFormat& container) {
   const std::string_view name = container.name;
   return name == "mp4" || name == "mov" || name == "ipod" || name == "3gp" || name == "3g2" ||
          name == "psp" || name == "f4v";
+}
+
+bool is_matroska_family(const AVOutputFormat& container) {
+  const std::string_view name = container.name;
+  return name == "matroska" || name == "webm";
 }
 
 /// The input's tag where the container knows it for this codec; else 0, and the muxer picks its own.
@@ -93,13 +100,53 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   Dictionary options;
   if (is_mov_family(container)) {
     if (!file.seekable()) options.set("movflags", "frag_keyframe+empty_moov+default_base_moof");
-    // Start offsets are written in this unit; by default it is a millisecond, which would shift every frame.
-    const int scale = format.time_base.num == 1 ? format.time_base.den : 0;
-    if (scale >= 1000 && scale <= 1'000'000) options.set("movie_timescale", std::to_string(scale));
   }
+  set_start(source, plan, options);
   const int code = avformat_write_header(output_.get(), options.address());
   file_.check_written();
   check(code, name_ + ": cannot write the header");
+  if (is_matroska_family(container)) {
+    for (Track& track : tracks_) {
+      if (track.action != StreamAction::copy) continue;
+      const AVStream& stream = *output_->streams[track.index];
+      if (stream.codecpar->codec_id != AV_CODEC_ID_OPUS) continue;
+      track.lead_in = av_rescale_q(stream.codecpar->initial_padding, {1, 48000}, stream.time_base);
+    }
+  }
+}
+
+/// Streams need not start at zero. MP4 writes where they do in units of its own, Matroska knows no negative
+/// times.
+void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& options) {
+  const AVFormatContext& input = source.context();
+  std::int64_t scale = 1;
+  bool negative = false;
+  for (unsigned i = 0; i < input.nb_streams; ++i) {
+    const AVStream& stream = *input.streams[i];
+    const StreamAction action = plan.streams[i].action;
+    if (action == StreamAction::drop || action == StreamAction::attach) continue;
+    const std::int64_t start = source.first_pts(static_cast<int>(i));
+    const bool late = (start != AV_NOPTS_VALUE && start > 0) ||
+                      (stream.start_time != AV_NOPTS_VALUE && stream.start_time > 0);
+    if (late && stream.time_base.num == 1 && scale < kMaxMovieTimescale)
+      scale = std::lcm(scale, std::int64_t{stream.time_base.den});
+    // An Opus track's lead-in has a field of its own there.
+    if (action != StreamAction::process && start != AV_NOPTS_VALUE && start < 0 &&
+        stream.codecpar->codec_id != AV_CODEC_ID_OPUS)
+      negative = true;
+  }
+  if (is_mov_family(*output_->oformat)) {
+    // By default the unit of start offsets is a millisecond, which would shift every frame of a late stream.
+    if (scale > 1 && scale <= kMaxMovieTimescale)
+      options.set("movie_timescale", std::to_string(std::max<std::int64_t>(scale, 1000)));
+  } else if (is_matroska_family(*output_->oformat)) {
+    if (!negative) {
+      output_->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
+    } else {
+      notices_.push_back("sound starts before time zero, which a " + std::string(output_->oformat->name) +
+                         " file cannot express: all streams start later by that much");
+    }
+  }
 }
 
 AVStream& Muxer::add_stream() {
@@ -245,6 +292,8 @@ void Muxer::release_until(std::int64_t microseconds) {
     } else {
       av_packet_rescale_ts(packet.get(), track.time_base, stream.time_base);
     }
+    packet->pts += track.lead_in;
+    packet->dts += track.lead_in;
     write(std::move(packet), track);
   }
 }

@@ -32,6 +32,9 @@ class Muxer {
   /// Writes what is held back and the trailer.
   void finish();
 
+  /// For the user: where the file differs from what was wanted.
+  const std::vector<std::string>& notices() const noexcept { return notices_; }
+
   /// Whether the container has a place for a display matrix.
   static bool carries_rotation(const AVOutputFormat& container);
 
@@ -42,6 +45,7 @@ class Muxer {
     AVRational time_base{1, 1};              ///< of the input's packets
     std::int64_t last_dts = AV_NOPTS_VALUE;  ///< as written, in the output's time base
     std::int64_t next_dts = AV_NOPTS_VALUE;  ///< where a packet without time goes, in the input's time base
+    std::int64_t lead_in = 0;  ///< what the container subtracts again from every time (Opus in Matroska)
     std::int64_t rescale_state = AV_NOPTS_VALUE;
     std::unique_ptr<SubtitleConverter> subtitles;
   };
@@ -49,12 +53,14 @@ class Muxer {
   AVStream& add_stream();
   void add_video(const Source& source, const AVCodecContext& encoder, const VideoFormat& format);
   void add_other(const AVStream& stream, const StreamDecision& decision);
+  void set_start(const Source& source, const StreamPlan& plan, Dictionary& options);
   void copy_chapters(const AVFormatContext& input);
   void release_until(std::int64_t microseconds);
   void write(PacketPtr packet, Track& track);
 
   OutputFile& file_;
   std::string name_;
+  std::vector<std::string> notices_;
   OutputPtr output_;
   Track video_;
   std::vector<Track> tracks_;  ///< by index in the input

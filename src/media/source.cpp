@@ -73,6 +73,7 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   if (const int code = avformat_find_stream_info(input_.get(), nullptr); code < 0) {
     throw_ffmpeg(code, path.string() + ": cannot find out what streams it has");
   }
+  first_pts_.assign(input_->nb_streams, AV_NOPTS_VALUE);
   choose_stream(options.stream);
   still_ = name.size() > 5 && name.substr(name.size() - 5) == "_pipe";
   if (file_.regular()) require_whole();
@@ -148,16 +149,24 @@ double Source::duration() const noexcept {
 
 PacketPtr Source::read() {
   PacketPtr packet = make_packet();
-  for (int errors = 0; errors < kMaxReadErrors; ++errors) {
+  for (int errors = 0; errors < kMaxReadErrors;) {
     if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return nullptr;
     const int code = av_read_frame(input_.get(), packet.get());
-    if (code >= 0) return packet;
+    if (code >= 0) {
+      const auto stream = static_cast<std::size_t>(packet->stream_index);
+      if (stream >= first_pts_.size())
+        continue;  // a stream that appeared after the beginning has no place in the plan
+      if (first_pts_[stream] == AV_NOPTS_VALUE)
+        first_pts_[stream] = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+      return packet;
+    }
     if (code == AVERROR_EOF) return nullptr;
     if (code == AVERROR_EXIT) return nullptr;
     if (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0) return nullptr;
     if (code != AVERROR_INVALIDDATA && code != AVERROR(EAGAIN))
       throw_ffmpeg(code, path_.string() + ": cannot read on");
     ++damaged_;
+    ++errors;
     if (avio_feof(input_->pb) != 0) return nullptr;
   }
   throw Error(ErrorCode::media, path_.string() + ": is damaged beyond repair (no packet found in " +

@@ -43,6 +43,9 @@ class Source {
   /// The next packet of any stream that is not ignored, or null at the end. Throws Error(media | io) if the
   /// rest cannot be read.
   PacketPtr read();
+  /// Time of the first packet that read() gave of a stream, in the stream's time base; AV_NOPTS_VALUE if
+  /// there was none yet.
+  std::int64_t first_pts(int stream) const noexcept { return first_pts_[static_cast<std::size_t>(stream)]; }
   /// Packets of this stream are not needed.
   void ignore(int stream) noexcept { input_->streams[stream]->discard = AVDISCARD_ALL; }
   /// Damaged stretches that were skipped so far.
@@ -58,6 +61,7 @@ class Source {
   InputPtr input_;
   int video_index_ = -1;
   bool still_ = false;
+  std::vector<std::int64_t> first_pts_;
   std::int64_t damaged_ = 0;
 };
 

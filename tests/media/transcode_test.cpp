@@ -1,0 +1,386 @@
+// Everything but the effect: a clip goes through source, decoder, encoder and muxer, and ffprobe compares
+// what came out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "media/clips.h"
+#include "media/convert.h"
+#include "media/decoder.h"
+#include "media/encoder.h"
+#include "media/muxer.h"
+#include "media/source.h"
+
+namespace saccade {
+namespace {
+
+using namespace media;
+using test::ffmpeg;
+using test::frame_times;
+using test::packet_hashes;
+using test::Scratch;
+using test::stream_value;
+
+struct Transcoded {
+  std::vector<std::string> notices;
+  std::int64_t frames = 0, damaged = 0, retimed = 0;
+};
+
+Transcoded transcode(const std::filesystem::path& from, const std::filesystem::path& to,
+                     EncoderOptions options = {}) {
+  Source source(from);
+  const AVOutputFormat* container = choose_container(to.string(), false);
+  Decoder decoder(source.video());
+  StreamPlan plan = plan_streams(source, *container);
+  Transcoded result;
+  result.notices = plan.notices;
+  OutputFile file(to, {.overwrite = false, .protect = {from}});
+  std::vector<PacketPtr> early;
+  std::unique_ptr<Encoder> encoder;
+  std::unique_ptr<Muxer> muxer;
+  std::unique_ptr<FrameConverter> converter;
+  std::unique_ptr<FramePool> pool;
+  if (options.preset.empty() && options.name.empty() && to.extension() != ".webm")
+    options.preset = "ultrafast";
+
+  const auto drain = [&] {
+    while (PacketPtr packet = encoder->receive()) muxer->write_video(std::move(packet));
+  };
+  const auto take_frames = [&] {
+    while (FramePtr frame = decoder.receive()) {
+      if (!encoder) {
+        const VideoFormat in = describe_video(source.context(), source.video(), *frame);
+        VideoFormat out = in;
+        EncoderChoice choice = choose_encoder(*container, in, false, options);
+        result.notices.insert(result.notices.end(), choice.notices.begin(), choice.notices.end());
+        out.pixel_format = choice.pixel_format;
+        encoder =
+            std::make_unique<Encoder>(choice, out, options, (container->flags & AVFMT_GLOBALHEADER) != 0);
+        muxer = std::make_unique<Muxer>(file, *container, source, plan, encoder->context(), out);
+        pool = std::make_unique<FramePool>(out.pixel_format, out.width, out.height);
+        if (out.pixel_format != in.pixel_format) converter = std::make_unique<FrameConverter>(in, out);
+        for (PacketPtr& packet : early) muxer->write_copy(std::move(packet));
+        early.clear();
+      }
+      AVColorRange range = frame->color_range;
+      frame->format = without_jpeg_disguise(static_cast<AVPixelFormat>(frame->format), range);
+      frame->color_range = range;
+      frame->pict_type = AV_PICTURE_TYPE_NONE;
+      if (converter) {
+        FramePtr converted = pool->get();
+        converter->run(*frame, *converted);
+        frame = std::move(converted);
+      }
+      encoder->send(frame.get());
+      ++result.frames;
+      drain();
+    }
+  };
+  while (PacketPtr packet = source.read()) {
+    if (packet->stream_index != source.video_index()) {
+      if (muxer) {
+        muxer->write_copy(std::move(packet));
+      } else {
+        early.push_back(std::move(packet));
+      }
+      continue;
+    }
+    decoder.send(packet.get());
+    take_frames();
+  }
+  decoder.send(nullptr);
+  take_frames();
+  encoder->send(nullptr);
+  drain();
+  muxer->finish();
+  file.commit();
+  result.damaged = decoder.damaged() + source.damaged_packets();
+  result.retimed = decoder.retimed();
+  return result;
+}
+
+/// Same frames at the same times, same audio packets at the same times.
+void expect_same_streams(const std::filesystem::path& a, const std::filesystem::path& b, int audio_streams) {
+  EXPECT_EQ(frame_times(a), frame_times(b));
+  for (int i = 0; i < audio_streams; ++i) {
+    const std::string stream = "a:" + std::to_string(i);
+    const auto hashes = packet_hashes(a, stream);
+    EXPECT_FALSE(hashes.empty());
+    EXPECT_EQ(hashes, packet_hashes(b, stream));
+    const std::string times = "-select_streams " + stream + " -show_entries packet=pts_time";
+    EXPECT_EQ(test::ffprobe(times, a), test::ffprobe(times, b));
+  }
+}
+
+constexpr const char* kX264 = "-c:v libx264 -preset ultrafast -crf 30";
+
+struct Case {
+  const char* name;
+  const char* arguments;  ///< of ffmpeg; {} is the clip
+  const char* extension;
+  int audio;
+};
+class Transcode : public testing::TestWithParam<Case> {};
+
+TEST_P(Transcode, KeepsEveryFrameAtItsTimeAndEveryAudioPacket) {
+  const Case& c = GetParam();
+  Scratch scratch;
+  const auto in = scratch / (std::string("in.") + c.extension),
+             out = scratch / (std::string("out.") + c.extension);
+  ffmpeg(c.arguments, {in});
+  transcode(in, out);
+  expect_same_streams(in, out, c.audio);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Clips, Transcode,
+    testing::Values(
+        Case{"b_frames",
+             "-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2 -c:v libx264 -preset veryfast -bf 3 "
+             "-c:a aac {}",
+             "mp4", 1},
+        Case{"no_audio", "-f lavfi -i testsrc=s=64x48:r=25:d=1 -c:v libx264 -preset ultrafast {}", "mp4", 0},
+        Case{"ntsc",
+             "-f lavfi -i testsrc=s=64x48:r=30000/1001:d=2 -f lavfi -i sine=d=2 -c:v libx264 -preset "
+             "veryfast -c:a aac {}",
+             "mp4", 1},
+        Case{"vfr",
+             "-f lavfi -i testsrc=s=64x48:r=30:d=4 -f lavfi -i sine=d=4 -vf select=lt(t\\,1)+not(mod(n\\,3)) "
+             "-vsync vfr -c:v libx264 -preset veryfast -c:a aac {}",
+             "mp4", 1},
+        Case{"vfr_mkv",
+             "-f lavfi -i testsrc=s=64x48:r=30:d=4 -f lavfi -i sine=d=4 -vf select=lt(t\\,1)+not(mod(n\\,3)) "
+             "-vsync vfr -c:v libx264 -preset veryfast -c:a aac {}",
+             "mkv", 1},
+        Case{"two_audio",
+             "-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2 -f lavfi -i sine=f=880:d=2 -map 0 "
+             "-map 1 -map 2 -c:v libx264 -preset ultrafast -c:a aac {}",
+             "mp4", 2},
+        Case{"late_audio",
+             "-f lavfi -i testsrc=s=64x48:r=25:d=2 -itsoffset 0.5 -f lavfi -i sine=d=1 -c:v libx264 -preset "
+             "veryfast -c:a aac {}",
+             "mp4", 1},
+        Case{"late_video",
+             "-itsoffset 0.7 -f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=3 -c:v libx264 -preset "
+             "veryfast -c:a aac {}",
+             "mp4", 1},
+        Case{"pcm_mov",
+             "-f lavfi -i testsrc=s=64x48:r=24:d=1 -f lavfi -i sine=d=1 -c:v mjpeg -c:a pcm_s16le {}", "mov",
+             1},
+        Case{"opus_mkv",
+             "-f lavfi -i testsrc=s=64x48:r=24:d=1 -f lavfi -i sine=d=1 -c:v libx264 -preset veryfast -c:a "
+             "libopus {}",
+             "mkv", 1},
+        Case{"ten_bit",
+             "-f lavfi -i testsrc=s=64x48:r=25:d=1 -pix_fmt yuv420p10le -c:v libx264 -preset veryfast {}",
+             "mp4", 0},
+        Case{"webm",
+             "-f lavfi -i testsrc=s=64x48:r=25:d=1 -f lavfi -i sine=d=1 -c:v libvpx-vp9 -cpu-used 8 -c:a "
+             "libopus {}",
+             "webm", 1}),
+    [](const auto& test_case) { return std::string(test_case.param.name); });
+
+TEST(Transcode, TransportStreamKeepsItsStartOffset) {
+  Scratch scratch;
+  const auto in = scratch / "in.ts", out = scratch / "out.mp4";
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2 -c:v libx264 -preset veryfast -c:a mp2 {}",
+      {in});
+  transcode(in, out);
+  EXPECT_EQ(frame_times(in), frame_times(out));
+  EXPECT_EQ(packet_hashes(in, "a:0"), packet_hashes(out, "a:0"));
+  // To the nearest sample: the transport stream's clock and the sampling rate have no common unit.
+  EXPECT_NEAR(std::stod(stream_value(in, "a:0", "start_time")),
+              std::stod(stream_value(out, "a:0", "start_time")), 0.5 / 44100);
+}
+
+TEST(Transcode, MatroskaAndMp4KeepTheirDistanceBetweenSoundAndPicture) {
+  Scratch scratch;
+  const auto in = scratch / "in.mp4", out = scratch / "out.mkv";
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2 -c:v libx264 -preset veryfast -c:a aac {}",
+      {in});
+  transcode(in, out);
+  const auto before = frame_times(in), after = frame_times(out);
+  ASSERT_EQ(before.size(), after.size());
+  const auto audio = [](const std::filesystem::path& file) {
+    return std::stod(test::ffprobe("-select_streams a:0 -show_entries packet=pts_time", file).front());
+  };
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    EXPECT_NEAR(std::stod(before[i]) - audio(in), std::stod(after[i]) - audio(out), 0.0011);
+  }
+}
+
+TEST(Transcode, KeepsRateColourAspectAndRotation) {
+  Scratch scratch;
+  const auto in = scratch / "in.mp4", turned = scratch / "turned.mp4", out = scratch / "out.mp4";
+  ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=30000/1001:d=1 -vf setsar=4/3 -pix_fmt yuv420p10le ") +
+             kX264 +
+             " -color_range tv -colorspace bt2020nc -color_primaries bt2020 -color_trc arib-std-b67 "
+             "-chroma_sample_location topleft {}",
+         {in});
+  for (const char* angle : {"90", "180", "270"}) {
+    ffmpeg(std::string("-i {} -c copy -metadata:s:v:0 rotate=") + angle + " {}", {in, turned});
+    std::filesystem::remove(out);
+    transcode(turned, out);
+    for (const char* entry :
+         {"width", "height", "pix_fmt", "r_frame_rate", "avg_frame_rate", "sample_aspect_ratio",
+          "color_range", "color_space", "color_primaries", "color_transfer", "chroma_location",
+          "side_data=rotation", "nb_frames", "duration", "field_order"}) {
+      EXPECT_EQ(stream_value(turned, "v:0", entry), stream_value(out, "v:0", entry))
+          << entry << " at " << angle;
+    }
+    EXPECT_NE(stream_value(out, "v:0", "side_data=rotation"), "");
+  }
+}
+
+TEST(Transcode, FullRangeStaysFullRange) {
+  Scratch scratch;
+  const auto in = scratch / "in.mp4", out = scratch / "out.mp4";
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=0.4 -pix_fmt yuvj420p -c:v libx264 -preset ultrafast -qp 0 {}",
+         {in});
+  transcode(in, out, {.name = "", .crf = 0, .preset = "", .threads = 0, .extra = {}});
+  EXPECT_EQ(stream_value(out, "v:0", "color_range"), "pc");
+  EXPECT_EQ(test::raw_frames(in, "yuvj420p"), test::raw_frames(out, "yuvj420p"));
+}
+
+TEST(Transcode, LosslessIsBitExact) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv", out = scratch / "out.mkv";
+  for (const char* format : {"yuv420p", "yuv422p", "yuv444p", "yuv420p10le", "yuv422p10le"}) {
+    std::filesystem::remove(in);
+    std::filesystem::remove(out);
+    ffmpeg(std::string("-f lavfi -i testsrc2=s=70x50:r=25:d=0.4 -pix_fmt ") + format + " -c:v ffv1 {}", {in});
+    transcode(in, out, {.name = "ffv1", .crf = {}, .preset = "", .threads = 0, .extra = {}});
+    EXPECT_EQ(stream_value(out, "v:0", "pix_fmt"), format);
+    EXPECT_EQ(test::raw_frames(in, format), test::raw_frames(out, format)) << format;
+  }
+}
+
+TEST(Transcode, OddSizesAreKept) {
+  Scratch scratch;
+  const auto in = scratch / "in.webm", out = scratch / "out.mp4";
+  ffmpeg("-f lavfi -i testsrc=s=65x33:r=25:d=0.4 -pix_fmt yuv420p -c:v libvpx-vp9 -cpu-used 8 {}", {in});
+  const Transcoded result = transcode(in, out);
+  EXPECT_EQ(stream_value(out, "v:0", "width"), "65");
+  EXPECT_EQ(stream_value(out, "v:0", "height"), "33");
+  EXPECT_EQ(frame_times(out).size(), 10u);
+  EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("65x33 has an odd side")));
+}
+
+TEST(Transcode, SubtitlesChaptersLanguagesAndMetadata) {
+  Scratch scratch;
+  const auto text = scratch / "in.srt", meta = scratch / "in.txt", in = scratch / "in.mkv";
+  test::write_text(
+      text,
+      "1\n00:00:00,200 --> 00:00:00,900\nOne\n\n2\n00:00:01,100 --> 00:00:01,500\nTwo <i>slanted</i>\n");
+  test::write_text(meta,
+                   ";FFMETADATA1\ntitle=A clip\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=1000\ntitle=First\n"
+                   "[CHAPTER]\nTIMEBASE=1/1000\nSTART=1000\nEND=2000\ntitle=Second\n");
+  ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2 -i {} -i {} -map 0 -map 1 "
+                     "-map 2 -map_metadata 3 -map_chapters 3 ") +
+             kX264 +
+             " -c:a aac -c:s subrip -metadata:s:a:0 language=fra -metadata:s:s:0 language=ger "
+             "-disposition:s:0 forced {}",
+         {text, meta, in});
+  const auto original = scratch / "original.srt";
+  ffmpeg("-copyts -i {} -map 0:s:0 {}", {in, original});
+  for (const char* extension : {"mkv", "mp4", "mov", "webm"}) {
+    const auto out = scratch / (std::string("out.") + extension);
+    const Transcoded result =
+        transcode(in, out,
+                  {.name = "",
+                   .crf = {},
+                   .preset = std::string(extension) == "webm" ? "realtime" : "ultrafast",
+                   .threads = 0,
+                   .extra = {}});
+    EXPECT_EQ(frame_times(out).size(), 50u);
+    const bool webm = std::string(extension) == "webm";
+    if (!webm) {
+      EXPECT_EQ(packet_hashes(in, "a:0"), packet_hashes(out, "a:0")) << extension;
+      EXPECT_EQ(stream_value(out, "a:0", "tags=language"), "fra");
+    } else {
+      EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("(audio aac) is left out")));
+    }
+    EXPECT_EQ(stream_value(out, "s:0", "codec_name"), std::string(extension) == "mkv" ? "subrip"
+                                                      : webm                          ? "webvtt"
+                                                                                      : "mov_text");
+    EXPECT_EQ(stream_value(out, "s:0", "tags=language"), "ger") << extension;
+    const auto srt = scratch / "out.srt";
+    ffmpeg("-copyts -i {} -map 0:s:0 {}", {out, srt});
+    const std::string content = test::read_file(srt);
+    EXPECT_EQ(content, test::read_file(original)) << extension;
+    EXPECT_THAT(content, testing::HasSubstr("Two <i>slanted</i>"));
+    EXPECT_EQ(test::ffprobe("-show_entries chapter=start_time,end_time:chapter_tags=title", out),
+              (std::vector<std::string>{"0.000000,1.000000,First", "1.000000,2.000000,Second"}))
+        << extension;
+    EXPECT_EQ(test::ffprobe("-show_entries format_tags=title", out), std::vector<std::string>{"A clip"})
+        << extension;
+  }
+}
+
+TEST(Transcode, CoverArtIsKeptAndIsNotTheVideo) {
+  Scratch scratch;
+  const auto cover = scratch / "cover.png", in = scratch / "in.mp4";
+  ffmpeg("-f lavfi -i color=red:s=320x320 -frames:v 1 {}", {cover});
+  ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=25:d=1 -i {} -map 1 -map 0 -c:v:0 copy -c:v:1 libx264 "
+                     "-disposition:v:0 attached_pic {}"),
+         {cover, in});
+  for (const char* extension : {"mp4", "mkv"}) {
+    const auto out = scratch / (std::string("out.") + extension);
+    transcode(in, out);
+    const auto streams =
+        test::ffprobe("-show_entries stream=codec_name,width:stream_disposition=attached_pic", out);
+    EXPECT_THAT(streams, testing::UnorderedElementsAre("png,320,1", "h264,64,0")) << extension;
+    EXPECT_EQ(
+        packet_hashes(in, std::string("v:") + (stream_value(in, "v:0", "codec_name") == "png" ? "0" : "1")),
+        packet_hashes(out,
+                      std::string("v:") + (stream_value(out, "v:0", "codec_name") == "png" ? "0" : "1")));
+  }
+}
+
+TEST(Transcode, AttachmentsStay) {
+  Scratch scratch;
+  const auto font = scratch / "font.ttf", in = scratch / "in.mkv", out = scratch / "out.mkv";
+  test::write_text(font, "not really a font");
+  ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=25:d=1 ") + kX264 +
+             " -attach {} -metadata:s:t mimetype=application/x-truetype-font {}",
+         {font, in});
+  transcode(in, out);
+  EXPECT_EQ(stream_value(out, "t:0", "tags=filename"), "font.ttf");
+  EXPECT_EQ(stream_value(out, "t:0", "tags=mimetype"), "application/x-truetype-font");
+}
+
+TEST(Transcode, RepeatedAndMissingTimesBecomeRisingOnes) {
+  Scratch scratch;
+  const auto clean = scratch / "clean.mkv", in = scratch / "in.mkv", out = scratch / "out.mkv",
+             avi = scratch / "in.avi", from_avi = scratch / "avi.mp4";
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=2 -c:v libx264 -preset ultrafast -bf 0 {}", {clean});
+  ffmpeg("-i {} -c copy -bsf:v setts=ts=if(between(N\\,10\\,12)\\,360\\,TS) {}", {clean, in});
+  const Transcoded result = transcode(in, out);
+  EXPECT_EQ(result.frames, 50);
+  EXPECT_GT(result.retimed, 0);
+  const auto times = frame_times(out);
+  ASSERT_EQ(times.size(), 50u);
+  for (std::size_t i = 1; i < times.size(); ++i) EXPECT_LT(std::stod(times[i - 1]), std::stod(times[i]));
+  EXPECT_EQ(times.back(), frame_times(clean).back());
+
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=2 -c:v mpeg4 -bf 2 {}", {avi});
+  EXPECT_EQ(transcode(avi, from_avi).frames, 50);
+  EXPECT_EQ(frame_times(from_avi).size(), 50u);
+}
+
+TEST(Transcode, DamagedPacketsAreSkippedAndCounted) {
+  Scratch scratch;
+  const auto clean = scratch / "clean.mkv", in = scratch / "in.mkv", out = scratch / "out.mkv";
+  ffmpeg("-f lavfi -i testsrc2=s=320x240:r=25:d=4 -c:v libx264 -preset veryfast -g 25 {}", {clean});
+  ffmpeg("-i {} -c copy -bsf:v noise=amount=10*between(n\\,40\\,44) {}", {clean, in});
+  const Transcoded result = transcode(in, out);
+  EXPECT_GE(result.frames, 90);
+  EXPECT_EQ(frame_times(out).back(), frame_times(in).back());
+}
+
+}  // namespace
+}  // namespace saccade
