@@ -27,6 +27,18 @@ bool swaps_axes(Rotation rotation) noexcept {
          rotation == Rotation::transpose || rotation == Rotation::transverse;
 }
 
+// Upright (x, y) of a picture stored W x H is stored (y, H-1-x) after clockwise_90, (W-1-y, x) after
+// clockwise_270, (y, x) after transpose, (W-1-y, H-1-x) after transverse.
+bool reverses_columns(Rotation rotation) noexcept {
+  return rotation == Rotation::half_turn || rotation == Rotation::clockwise_270 ||
+         rotation == Rotation::flip_horizontal || rotation == Rotation::transverse;
+}
+
+bool reverses_rows(Rotation rotation) noexcept {
+  return rotation == Rotation::half_turn || rotation == Rotation::clockwise_90 ||
+         rotation == Rotation::flip_vertical || rotation == Rotation::transverse;
+}
+
 Geometry make_geometry(const PictureSpec& picture, Fit fit, int network_width, int network_height) {
   require_side("picture", picture.width, picture.height);
   require_side("network input", network_width, network_height);

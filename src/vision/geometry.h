@@ -8,6 +8,10 @@ namespace saccade::vision {
 
 /// True if rows of the stored picture become columns of the upright one.
 bool swaps_axes(Rotation rotation) noexcept;
+/// True if the stored picture's columns (rows) are met from last to first when the upright one is walked left
+/// to right, top to bottom.
+bool reverses_columns(Rotation rotation) noexcept;
+bool reverses_rows(Rotation rotation) noexcept;
 
 /// A rectangle of whole pixels.
 struct Rect {

@@ -1,0 +1,20 @@
+#include "vision/kernels/kernel_tables.h"
+
+namespace saccade::vision {
+
+namespace {
+
+template <class Table>
+const Table& select(Isa isa, const Table& for_portable, const Table& for_avx2,
+                    const Table& for_avx512) noexcept {
+  if (isa >= Isa::avx512) return for_avx512;
+  return isa == Isa::avx2 ? for_avx2 : for_portable;
+}
+
+}  // namespace
+
+const PreprocessKernels& preprocess_kernels(Isa isa) noexcept {
+  return select(isa, portable::kPreprocess, avx2::kPreprocess, avx512::kPreprocess);
+}
+
+}  // namespace saccade::vision
