@@ -34,14 +34,15 @@ std::string Node::text(std::string_view key, std::string_view otherwise) const {
   return value != nullptr ? *value : std::string(otherwise);
 }
 
-std::vector<std::int64_t> Node::integers(std::string_view key, std::vector<std::int64_t> otherwise) const {
+std::vector<std::int64_t> Node::integers(std::string_view key,
+                                         const std::vector<std::int64_t>& otherwise) const {
   const auto* value = attribute<std::vector<std::int64_t>>(*this, key, "a list of integers");
-  return value != nullptr ? *value : std::move(otherwise);
+  return value != nullptr ? *value : otherwise;
 }
 
-std::vector<float> Node::reals(std::string_view key, std::vector<float> otherwise) const {
+std::vector<float> Node::reals(std::string_view key, const std::vector<float>& otherwise) const {
   const auto* value = attribute<std::vector<float>>(*this, key, "a list of numbers");
-  return value != nullptr ? *value : std::move(otherwise);
+  return value != nullptr ? *value : otherwise;
 }
 
 const Tensor* Node::tensor(std::string_view key) const { return attribute<Tensor>(*this, key, "a tensor"); }

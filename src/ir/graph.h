@@ -48,8 +48,9 @@ struct Node {
   std::int64_t integer(std::string_view key, std::int64_t otherwise) const;
   float real(std::string_view key, float otherwise) const;
   std::string text(std::string_view key, std::string_view otherwise) const;
-  std::vector<std::int64_t> integers(std::string_view key, std::vector<std::int64_t> otherwise = {}) const;
-  std::vector<float> reals(std::string_view key, std::vector<float> otherwise = {}) const;
+  std::vector<std::int64_t> integers(std::string_view key,
+                                     const std::vector<std::int64_t>& otherwise = {}) const;
+  std::vector<float> reals(std::string_view key, const std::vector<float>& otherwise = {}) const;
   const Tensor* tensor(std::string_view key) const;
   std::shared_ptr<const Graph> graph(std::string_view key) const;
   bool has(std::string_view key) const { return attributes.find(key) != attributes.end(); }
