@@ -1,0 +1,19 @@
+// Index of the largest element along one axis; among equals the first, or the last with select_last_index.
+#include "ops/arg_reduce.h"
+
+namespace saccade::ops {
+
+namespace {
+
+struct Better {
+  template <class T>
+  bool operator()(T a, T b) const {
+    return a > b;
+  }
+};
+
+}  // namespace
+
+constinit const OpDef kArgMax = arg_reduction<Better>("ArgMax");
+
+}  // namespace saccade::ops

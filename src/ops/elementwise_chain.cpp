@@ -1,0 +1,71 @@
+// A fused run of elementwise operators on f32, made by the compiler only; its program is read by
+// chain_program.h.
+#include <algorithm>
+
+#include "ops/chain_program.h"
+#include "ops/indexing.h"
+#include "ops/table.h"
+
+namespace saccade::ops {
+
+namespace {
+
+constexpr AttributeDef kAttributes[] = {{"program", AttributeKind::texts, true}};
+
+void infer(InferContext& context) {
+  const auto inputs = static_cast<int>(context.input_count());
+  parse_chain(context.node(), inputs);
+  Shape shape;
+  for (std::size_t i = 0; i < context.input_count(); ++i) {
+    if (context.dtype(i) != DType::f32)
+      context.fail("input " + std::to_string(i) + " is " + dtype_name(context.dtype(i)) +
+                   ", expected float32");
+    shape = broadcast_shapes(context, shape, context.shape(i));
+  }
+  context.output(0, DType::f32, shape);
+}
+
+/// Element by element; each instruction rounds to f32, as a vector kernel does.
+void evaluate(EvalContext& context) {
+  const auto inputs = static_cast<int>(context.input_count());
+  const ChainProgram program = parse_chain(context.node(), inputs);
+  Tensor& y = context.out();
+  std::vector<double> registers(static_cast<std::size_t>(inputs) + program.instructions.size());
+  std::vector<Strides> strides;
+  for (std::size_t i = 0; i < context.input_count(); ++i)
+    strides.push_back(broadcast_strides(context.shape(i), y.shape()));
+  std::vector<std::int64_t> index(y.rank(), 0), offsets(context.input_count(), 0);
+  for (std::int64_t o = 0; o < y.count(); ++o) {
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+      registers[i] = static_cast<double>(context.input(i).data<float>()[offsets[i]]);
+    std::size_t next = offsets.size();
+    for (const ChainInstruction& instruction : program.instructions) {
+      double operands[2] = {0, 0};
+      for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
+        const ChainOperand& operand = instruction.operands[k];
+        operands[k] =
+            operand.index >= 0 ? registers[static_cast<std::size_t>(operand.index)] : operand.literal;
+      }
+      registers[next++] = static_cast<double>(
+          static_cast<float>(instruction.op->scalar.fn(operands, instruction.parameters.data())));
+    }
+    y.data<float>()[o] = static_cast<float>(registers.back());
+    for (std::size_t axis = y.rank(); axis-- > 0;) {
+      for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] += strides[i][axis];
+      if (++index[axis] < y.dim(axis)) break;
+      for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] -= strides[i][axis] * y.dim(axis);
+      index[axis] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+constinit const OpDef kElementwiseChain{.name = "ElementwiseChain",
+                                        .attributes = kAttributes,
+                                        .min_inputs = 1,
+                                        .max_inputs = -1,
+                                        .infer = infer,
+                                        .evaluate = evaluate};
+
+}  // namespace saccade::ops

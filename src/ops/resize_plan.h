@@ -1,0 +1,38 @@
+// Where each output of a Resize reads its input: coordinates, filters and rounding, one axis at a time. Used
+// by the reference kernel and by the fast kernels, so that they cannot disagree.
+#pragma once
+
+#include <vector>
+
+#include "ops/op_def.h"
+
+namespace saccade::ops {
+
+inline constexpr AttributeDef kResizeAttributes[] = {{"mode", AttributeKind::text},
+                                                     {"coordinate_transformation", AttributeKind::text},
+                                                     {"nearest_mode", AttributeKind::text},
+                                                     {"cubic_coeff_a", AttributeKind::real},
+                                                     {"exclude_outside", AttributeKind::integer},
+                                                     {"extrapolation_value", AttributeKind::real},
+                                                     {"antialias", AttributeKind::integer},
+                                                     {"axes", AttributeKind::integers},
+                                                     {"keep_aspect_ratio_policy", AttributeKind::text}};
+
+/// One axis: output o is the sum of weight * input[index] over its taps [o * per_output, (o + 1) *
+/// per_output).
+struct ResizeAxis {
+  std::int64_t in = 1;
+  std::int64_t out = 1;
+  bool identity = true;         ///< the axis stays as it is; no taps are stored
+  std::int64_t per_output = 1;  ///< taps an output; unused ones have weight 0
+  std::vector<std::int64_t> index;
+  std::vector<double> weight;
+  std::vector<bool> outside;  ///< per output: takes extrapolation_value (tf_crop_and_resize); empty: none
+};
+
+/// The output's shape alone; needs the data of scales or sizes.
+Shape resize_shape(const NodeView& context);
+/// All axes with their taps.
+std::vector<ResizeAxis> resize_plan(const NodeView& context);
+
+}  // namespace saccade::ops
