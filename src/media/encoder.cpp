@@ -69,11 +69,15 @@ std::vector<const char*> candidates(const AVOutputFormat& container, bool alpha)
   return {"libx264", "libx265", "mpeg4"};
 }
 
+bool contains(std::span<const AVPixelFormat> formats, AVPixelFormat format) {
+  return formats.empty() || std::find(formats.begin(), formats.end(), format) != formats.end();
+}
+
 /// The closest format that keeps depth and detail; FFmpeg's own judgement of what is lost.
-AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha) {
+AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha, std::span<const AVPixelFormat> among) {
   AVPixelFormat best = AV_PIX_FMT_NONE;
   for (const AVPixelFormat* f = codec.pix_fmts; f != nullptr && *f != AV_PIX_FMT_NONE; ++f) {
-    if (!usable(*f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f))) continue;
+    if (!usable(*f) || !contains(among, *f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f))) continue;
     best = av_find_best_pix_fmt_of_2(best, *f, wanted, alpha ? 1 : 0, nullptr);
   }
   return best;
@@ -168,13 +172,13 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
 }
 
 EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
-                             const EncoderOptions& options) {
+                             const EncoderOptions& options, std::span<const AVPixelFormat> among) {
   EncoderChoice choice;
   const auto carries = [&](const AVCodec& codec) {
     return avformat_query_codec(&container, codec.id, FF_COMPLIANCE_NORMAL) != 0;
   };
   const auto fits_alpha = [&](const AVCodec& codec) {
-    return closest(codec, AV_PIX_FMT_YUVA444P10, true) != AV_PIX_FMT_NONE;
+    return closest(codec, AV_PIX_FMT_YUVA444P10, true, among) != AV_PIX_FMT_NONE;
   };
   if (!options.name.empty()) {
     choice.codec = find_encoder(options.name);
@@ -203,9 +207,9 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
   }
   const AVPixelFormat wanted = input.pixel_format;
   choice.pixel_format =
-      !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) && usable(wanted)
+      !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) && usable(wanted) && contains(among, wanted)
           ? wanted
-          : closest(*choice.codec, wanted, choice.alpha);
+          : closest(*choice.codec, wanted, choice.alpha, among);
   if (choice.pixel_format == AV_PIX_FMT_NONE) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("encoder {} takes no pixel format that can be made from {}", choice.codec->name,

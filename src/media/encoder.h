@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,7 +41,7 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
 /// container (or the named encoder) has one: `alpha` of the result says so. Throws Error(unsupported |
 /// not_found).
 EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
-                             const EncoderOptions& options);
+                             const EncoderOptions& options, std::span<const AVPixelFormat> among = {});
 
 /// Not thread-safe; encodes on threads of its own.
 class Encoder {

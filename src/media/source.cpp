@@ -160,14 +160,19 @@ PacketPtr Source::read() {
         first_pts_[stream] = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
       return packet;
     }
-    if (code == AVERROR_EOF) return nullptr;
     if (code == AVERROR_EXIT) return nullptr;
-    if (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0) return nullptr;
+    if (code == AVERROR_EOF || (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0)) {
+      ended_ = true;
+      return nullptr;
+    }
     if (code != AVERROR_INVALIDDATA && code != AVERROR(EAGAIN))
       throw_ffmpeg(code, path_.string() + ": cannot read on");
     ++damaged_;
     ++errors;
-    if (avio_feof(input_->pb) != 0) return nullptr;
+    if (avio_feof(input_->pb) != 0) {
+      ended_ = true;
+      return nullptr;
+    }
   }
   throw Error(ErrorCode::media, path_.string() + ": is damaged beyond repair (no packet found in " +
                                     std::to_string(kMaxReadErrors) + " attempts)");

@@ -46,6 +46,8 @@ class Source {
   /// Time of the first packet that read() gave of a stream, in the stream's time base; AV_NOPTS_VALUE if
   /// there was none yet.
   std::int64_t first_pts(int stream) const noexcept { return first_pts_[static_cast<std::size_t>(stream)]; }
+  /// Whether read() came to the real end of the input, and was not cancelled before.
+  bool ended() const noexcept { return ended_; }
   /// Packets of this stream are not needed.
   void ignore(int stream) noexcept { input_->streams[stream]->discard = AVDISCARD_ALL; }
   /// Damaged stretches that were skipped so far.
@@ -60,7 +62,7 @@ class Source {
   InputFile file_;
   InputPtr input_;
   int video_index_ = -1;
-  bool still_ = false;
+  bool still_ = false, ended_ = false;
   std::vector<std::int64_t> first_pts_;
   std::int64_t damaged_ = 0;
 };

@@ -1,4 +1,4 @@
-// Wall time spent in a named stage, summed over threads. Cheap enough to leave on.
+// Wall and CPU time spent in a named stage, summed over threads. Cheap enough to leave on.
 #pragma once
 
 #include <atomic>
@@ -7,32 +7,44 @@
 
 namespace saccade::trace {
 
+/// CPU time of the calling thread, and of all threads of the process.
+std::chrono::nanoseconds thread_cpu_time() noexcept;
+std::chrono::nanoseconds process_cpu_time() noexcept;
+
 /// Thread-safe. `seconds()` may exceed the wall time of the job when a stage runs on several threads at once.
 class StageClock {
  public:
   class Scope {
    public:
-    explicit Scope(StageClock& clock) noexcept : clock_(clock), start_(std::chrono::steady_clock::now()) {}
-    ~Scope() { clock_.add(std::chrono::steady_clock::now() - start_); }
+    explicit Scope(StageClock& clock) noexcept
+        : clock_(clock), start_(std::chrono::steady_clock::now()), cpu_start_(thread_cpu_time()) {}
+    ~Scope() { clock_.add(std::chrono::steady_clock::now() - start_, thread_cpu_time() - cpu_start_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     StageClock& clock_;
     std::chrono::steady_clock::time_point start_;
+    std::chrono::nanoseconds cpu_start_;
   };
 
-  void add(std::chrono::nanoseconds time) noexcept {
+  void add(std::chrono::nanoseconds time, std::chrono::nanoseconds cpu = {}) noexcept {
+    cpu_nanoseconds_.fetch_add(cpu.count(), std::memory_order_relaxed);
     nanoseconds_.fetch_add(time.count(), std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
   }
   double seconds() const noexcept {
     return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
   }
+  /// CPU time of the threads that were inside; not that of threads they waited for.
+  double cpu_seconds() const noexcept {
+    return static_cast<double>(cpu_nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
+  }
   std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
   std::atomic<std::int64_t> nanoseconds_{0};
+  std::atomic<std::int64_t> cpu_nanoseconds_{0};
   std::atomic<std::int64_t> count_{0};
 };
 

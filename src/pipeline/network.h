@@ -1,0 +1,35 @@
+// A segmentation network as the pipeline sees it: floats in, one output tensor back.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "saccade/isa.h"
+#include "saccade/model_spec.h"
+#include "vision/mask.h"
+
+namespace saccade::pipeline {
+
+/// One execution at a time: a worker of its own for each thread that runs pictures.
+class NetworkRun {
+ public:
+  virtual ~NetworkRun() = default;
+  /// Where the caller writes the input before run(): channels x height x width floats, in the spec's layout.
+  virtual float* input() = 0;
+  /// Runs and returns the output tensor's data, valid until the next run.
+  virtual const void* run() = 0;
+};
+
+/// Immutable, shared by threads.
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual const ModelSpec& spec() const = 0;
+  virtual int input_width() const = 0;
+  virtual int input_height() const = 0;
+  virtual vision::OutputLayout output() const = 0;
+  /// `threads` share one execution.
+  virtual std::unique_ptr<NetworkRun> make_run(int threads) const = 0;
+};
+
+}  // namespace saccade::pipeline

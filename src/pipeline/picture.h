@@ -1,0 +1,30 @@
+// Between FFmpeg's frames and vision's views.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "media/convert.h"
+#include "media/ffmpeg.h"
+#include "media/video_format.h"
+#include "vision/picture.h"
+
+namespace saccade::pipeline {
+
+/// The sample formats that effects work on, as FFmpeg names them.
+std::span<const AVPixelFormat> supported_formats() noexcept;
+/// Throws Error(internal) for a format that is not among them.
+vision::PixelFormat to_vision(AVPixelFormat format);
+AVPixelFormat to_ffmpeg(vision::PixelFormat format);
+
+/// What untagged video is taken to be: BT.709 from 1280 columns or 577 rows on, else BT.601; limited range, chroma on the left.
+vision::ColorSpec color_of(const media::VideoFormat& format);
+vision::PictureSpec picture_spec(const media::VideoFormat& format);
+vision::Rotation rotation_of(const media::VideoFormat& format);
+/// "BT.709 (assumed: untagged), limited range, chroma left"
+std::string describe_color(const media::VideoFormat& format);
+
+vision::ConstPictureView view_of(const AVFrame& frame, const vision::PictureSpec& spec);
+vision::PictureView writable_view_of(AVFrame& frame, const vision::PictureSpec& spec);
+
+}  // namespace saccade::pipeline

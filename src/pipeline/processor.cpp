@@ -1,0 +1,190 @@
+#include "pipeline/processor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "pipeline/picture.h"
+
+namespace saccade::pipeline {
+
+namespace {
+
+constexpr vision::Rgb kChromaGreen{0, 255, 0};
+constexpr vision::Rgb kTint{235, 60, 90};
+
+vision::Effect to_vision_effect(Effect effect) {
+  switch (effect) {
+    case Effect::remove: return vision::Effect::remove;
+    case Effect::blur: return vision::Effect::blur;
+    case Effect::replace: return vision::Effect::replace;
+    case Effect::mask: return vision::Effect::mask;
+    case Effect::overlay: return vision::Effect::overlay;
+  }
+  throw Error(ErrorCode::internal, "unknown effect");
+}
+
+int class_index(const std::string& text, const OutputSpec& spec) {
+  const auto& names = spec.class_names;
+  if (const auto found = std::find(names.begin(), names.end(), text); found != names.end()) return static_cast<int>(found - names.begin());
+  int index = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error == std::errc() && end == text.data() + text.size() && index >= 0) return index;
+  std::string known;
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 24); ++i) known += (i == 0 ? "" : ", ") + names[i];
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("class '{}' is not one of the model's; {}", text,
+                          known.empty() ? "it names none, so give numbers" : "it knows " + known + (names.size() > 24 ? ", …" : "")));
+}
+
+bool has_classes(const OutputSpec& spec) { return spec.kind == OutputKind::class_logits || spec.kind == OutputKind::class_map; }
+
+bool same_picture(const media::VideoFormat& a, const AVFrame& b) {
+  AVColorRange range = b.color_range;
+  return a.width == b.width && a.height == b.height && a.pixel_format == media::without_jpeg_disguise(static_cast<AVPixelFormat>(b.format), range);
+}
+
+}  // namespace
+
+vision::MaskOptions mask_options(const JobOptions& options, const ModelSpec& spec) {
+  vision::MaskOptions mask;
+  for (const std::string& name : options.classes) mask.classes.push_back(class_index(name, spec.output));
+  mask.threshold = options.threshold;
+  mask.invert = options.invert;
+  mask.grow = options.grow;
+  mask.feather = options.feather;
+  return mask;
+}
+
+vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec, const PictureFlow& flow) {
+  vision::EffectOptions effect;
+  effect.effect = to_vision_effect(options.effect);
+  if (!(options.strength >= 0 && options.strength <= 100)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("strength {} is out of range 0 to 100", options.strength));
+  }
+  if (!(options.opacity >= 0 && options.opacity <= 1)) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("opacity {} is out of range 0 to 1", options.opacity));
+  }
+  effect.color = options.effect == Effect::overlay ? kTint : kChromaGreen;
+  if (const auto color = vision::parse_rgb(options.background)) effect.color = *color;
+  effect.opacity = options.opacity;
+  effect.blur_sigma = vision::blur_sigma(options.strength, flow.work.width, flow.work.height);
+  for (const auto& c : spec.output.class_colors) effect.class_colors.push_back({c[0], c[1], c[2]});
+  effect.background_class = spec.output.background_class;
+  return effect;
+}
+
+Worker::Worker() = default;
+Worker::~Worker() = default;
+
+Processor::Processor(const PictureFlow& flow, const JobOptions& options, const Network& network, const Background* background, Isa isa,
+                     StageClocks& clocks)
+    : flow_(flow),
+      work_spec_(picture_spec(flow.work)),
+      result_spec_(picture_spec(flow.result)),
+      network_(network),
+      background_(background),
+      clocks_(clocks),
+      preprocessor_(work_spec_,
+                    [&] {
+                      InputSpec input = network.spec().input;
+                      if (options.resize) input.resize = *options.resize;
+                      return input;
+                    }(),
+                    network.input_width(), network.input_height(), isa),
+      masker_(preprocessor_.geometry(), network.spec().output, network.output(), mask_options(options, network.spec()),
+              vision::format_info(work_spec_.format).depth, isa),
+      compositor_(work_spec_, result_spec_.format, effect_options(options, network.spec(), flow), isa),
+      converted_pool_(flow.work.pixel_format, flow.decoded.width, flow.decoded.height),
+      work_pool_(flow.work.pixel_format, flow.work.width, flow.work.height),
+      result_pool_(flow.result.pixel_format, flow.result.width, flow.result.height) {
+  if (options.effect == Effect::overlay && options.classes.empty() && has_classes(network.spec().output)) {
+    class_mapper_.emplace(preprocessor_.geometry(), network.spec().output, network.output(), isa);
+  }
+}
+
+Processor::~Processor() = default;
+
+std::unique_ptr<Worker> Processor::make_worker(int threads) const {
+  std::unique_ptr<Worker> worker(new Worker);
+  worker->network_ = network_.make_run(threads);
+  worker->alpha_ = vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
+  if (class_mapper_) worker->classes_ = vision::Plane(flow_.work.width, flow_.work.height);
+  if (background_ != nullptr && background_->moving()) {
+    worker->background_ = vision::Picture(vision::without_alpha(work_spec_.format), flow_.work.width, flow_.work.height, work_spec_.color);
+  }
+  return worker;
+}
+
+/// The decoded picture in the form the effect works on; the picture itself where that is the same.
+media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const {
+  const bool same = same_picture(flow_.decoded, decoded);
+  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format) return media::share(decoded);
+  const trace::StageClock::Scope timing(clocks_.convert);
+  media::FramePtr frame = media::share(decoded);
+  if (!same || flow_.work.pixel_format != flow_.decoded.pixel_format) {
+    media::VideoFormat from = flow_.decoded, to = flow_.decoded;
+    from.width = decoded.width;
+    from.height = decoded.height;
+    from.pixel_format = media::without_jpeg_disguise(static_cast<AVPixelFormat>(decoded.format), from.range);
+    to.pixel_format = flow_.work.pixel_format;
+    to.matrix = flow_.work.matrix;
+    to.range = flow_.work.range;
+    const media::VideoFormat& last = worker.converter_from_;
+    if (!worker.converter_ || last.width != from.width || last.height != from.height || last.pixel_format != from.pixel_format) {
+      worker.converter_.emplace(from, to);
+      worker.converter_from_ = from;
+    }
+    media::FramePtr converted = converted_pool_.get();
+    worker.converter_->run(*frame, *converted);
+    frame = std::move(converted);
+  }
+  if (flow_.turn) {
+    media::FramePtr turned = work_pool_.get();
+    media::turn_upright(*frame, media::orientation_of(*flow_.decoded.display_matrix), *turned);
+    frame = std::move(turned);
+  }
+  return frame;
+}
+
+media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const {
+  const media::FramePtr source = prepare(decoded, worker);
+  const vision::ConstPictureView view = view_of(*source, work_spec_);
+  {
+    const trace::StageClock::Scope timing(clocks_.preprocess);
+    preprocessor_.run(view, worker.network_->input(), worker.workspace_);
+  }
+  const void* output = nullptr;
+  {
+    const trace::StageClock::Scope timing(clocks_.infer);
+    output = worker.network_->run();
+  }
+  {
+    const trace::StageClock::Scope timing(clocks_.mask);
+    masker_.run(output, worker.alpha_.view(), worker.workspace_);
+    if (class_mapper_) class_mapper_->run(output, worker.classes_.view(), worker.workspace_);
+  }
+  const trace::StageClock::Scope timing(clocks_.composite);
+  media::FramePtr result = result_pool_.get();
+  vision::CompositeFrame composite;
+  composite.source = view;
+  composite.alpha = worker.alpha_.view();
+  composite.target = writable_view_of(*result, result_spec_);
+  vision::ConstPictureView background_view;
+  if (background_ != nullptr) {
+    background_view = background_->view(background, worker.background_, worker.workspace_);
+    composite.background = &background_view;
+  }
+  const vision::ConstPlaneView classes = worker.classes_.view();
+  if (class_mapper_) composite.classes = &classes;
+  compositor_.run(composite, worker.workspace_);
+  media::check(av_frame_copy_props(result.get(), source.get()), "copying a picture's properties");
+  media::tag_frame(*result, flow_.result);
+  result->pict_type = AV_PICTURE_TYPE_NONE;
+  return result;
+}
+
+}  // namespace saccade::pipeline

@@ -1,0 +1,83 @@
+// What happens to one picture between decoder and encoder: pre-processing, network, mask, effect. Any number of threads at once.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "media/convert.h"
+#include "media/video_format.h"
+#include "pipeline/background.h"
+#include "pipeline/network.h"
+#include "saccade/job.h"
+#include "trace/stage_clock.h"
+#include "vision/composite.h"
+#include "vision/mask.h"
+#include "vision/preprocess.h"
+
+namespace saccade::pipeline {
+
+/// Time spent in each stage of a job.
+struct StageClocks {
+  trace::StageClock decode, convert, preprocess, infer, mask, composite, encode, write;
+};
+
+/// How pictures change form on their way: decoded -> (converted, turned) -> work -> result.
+struct PictureFlow {
+  media::VideoFormat decoded;   ///< as the decoder gives them
+  media::VideoFormat work;      ///< what the effect reads: upright if `turn`, else as stored
+  media::VideoFormat result;    ///< what the effect writes: work's format, or that with alpha
+  bool turn = false;            ///< stored pictures are turned upright, because the output cannot say that they are not
+};
+
+/// The options of a job that concern pictures, as vision takes them. Throws Error(invalid_argument) naming the option.
+vision::MaskOptions mask_options(const JobOptions& options, const ModelSpec& spec);
+vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec, const PictureFlow& flow);
+
+class Processor;
+
+/// The state of one thread; used by one picture at a time.
+class Worker {
+ public:
+  ~Worker();
+
+ private:
+  friend class Processor;
+  Worker();
+  std::unique_ptr<NetworkRun> network_;
+  vision::Workspace workspace_;
+  vision::Plane alpha_, classes_;
+  vision::Picture background_;
+  std::optional<media::FrameConverter> converter_;
+  media::VideoFormat converter_from_;
+};
+
+/// Immutable but for its memory pools and clocks: shared by threads, each with a Worker of its own.
+class Processor {
+ public:
+  /// `network`, `background` (may be null) and `clocks` must outlive it.
+  Processor(const PictureFlow& flow, const JobOptions& options, const Network& network, const Background* background, Isa isa,
+            StageClocks& clocks);
+  ~Processor();
+
+  /// `threads` share one picture; 1 for many pictures at once.
+  std::unique_ptr<Worker> make_worker(int threads) const;
+  /// The finished picture, with the timestamps and side data of `decoded`. `background` is that of this picture, where backgrounds move.
+  media::FramePtr run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const;
+
+ private:
+  media::FramePtr prepare(const AVFrame& decoded, Worker& worker) const;
+
+  PictureFlow flow_;
+  vision::PictureSpec work_spec_, result_spec_;
+  const Network& network_;
+  const Background* background_;
+  StageClocks& clocks_;
+  vision::Preprocessor preprocessor_;
+  vision::Masker masker_;
+  std::optional<vision::ClassMapper> class_mapper_;
+  vision::Compositor compositor_;
+  mutable media::FramePool converted_pool_, work_pool_, result_pool_;
+};
+
+}  // namespace saccade::pipeline

@@ -1,0 +1,423 @@
+// A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and in order, everything between
+// them on as many threads as there are; the encoder has threads of its own.
+#include <fmt/format.h>
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_pipeline.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "media/convert.h"
+#include "media/decoder.h"
+#include "media/encoder.h"
+#include "media/muxer.h"
+#include "media/still.h"
+#include "media/stream_plan.h"
+#include "pipeline/job_state.h"
+#include "pipeline/picture.h"
+
+namespace saccade::pipeline {
+
+namespace {
+
+/// Pictures under way beyond one a thread: one being decoded, one waiting for the encoder.
+constexpr int kSpareTokens = 2;
+
+/// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the stage that leaves it and loaded
+/// with acquire by the next, since the scheduler's own hand-over is not visible to the thread sanitizer.
+struct Token {
+  media::FramePtr decoded, background, result;
+  std::vector<media::PacketPtr> copied;  ///< packets of other streams that lay before this picture in the file
+  std::int64_t number = 0;
+  std::atomic<std::uint32_t> turn{0};
+
+  void enter() const noexcept { (void)turn.load(std::memory_order_acquire); }
+  void leave() noexcept { turn.fetch_add(1, std::memory_order_release); }
+};
+
+AVPixelFormat turnable(AVPixelFormat format) {
+  if (media::can_turn(format)) return format;
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  return d->comp[0].depth <= 8 ? AV_PIX_FMT_YUV444P : d->comp[0].depth <= 10 ? AV_PIX_FMT_YUV444P10 : AV_PIX_FMT_YUV444P12;
+}
+
+bool has_flag(AVPixelFormat format, std::uint64_t flag) { return (av_pix_fmt_desc_get(format)->flags & flag) != 0; }
+
+class VideoJob {
+ public:
+  VideoJob(JobState& state, media::Source& source);
+  void run();
+
+ private:
+  void open_output();
+  void read_first_frame();
+  void plan_pictures();
+  void open_encoder();
+  void run_stages();
+  void finish();
+
+  bool decode(Token& token);
+  media::FramePtr next_frame(std::vector<media::PacketPtr>& copied);
+  void process(Token& token);
+  void encode(Token& token);
+  void write_packets();
+  void report_progress();
+  std::string_view busiest_stage() const;
+  template <class F>
+  void guarded(F&& work) noexcept;
+
+  JobState& state_;
+  media::Source& source_;
+  media::Decoder decoder_;
+  const AVOutputFormat* container_ = nullptr;
+  std::unique_ptr<media::OutputFile> file_;
+  media::StreamPlan plan_;
+  media::FramePtr first_;
+  std::vector<media::PacketPtr> early_;          ///< read before the first picture came out of the decoder
+  media::EncoderOptions encoder_options_;
+  media::EncoderChoice choice_;
+  PictureFlow flow_;
+  std::unique_ptr<Background> background_;
+  std::unique_ptr<Processor> processor_;
+  std::unique_ptr<media::Encoder> encoder_;
+  std::unique_ptr<media::Muxer> muxer_;
+
+  std::deque<Token> tokens_;
+  std::mutex tokens_mutex_;
+  std::vector<Token*> free_tokens_;
+  std::mutex workers_mutex_;
+  std::vector<std::unique_ptr<Worker>> idle_workers_;
+  std::mutex decode_mutex_, encode_mutex_;       ///< never contended: they order a serial stage's visits from different threads
+  std::int64_t next_number_ = 0;
+  std::int64_t first_pts_ = 0;
+  bool input_done_ = false;
+  std::chrono::steady_clock::time_point first_time_;
+
+  std::atomic<bool> failed_{false};
+  std::mutex failure_mutex_;
+  std::exception_ptr failure_;
+};
+
+VideoJob::VideoJob(JobState& state, media::Source& source) : state_(state), source_(source), decoder_(source.video()) {}
+
+void VideoJob::run() {
+  open_output();
+  read_first_frame();
+  plan_pictures();
+  open_encoder();
+  if (state_.options.dry_run) return;
+  run_stages();
+  finish();
+}
+
+void VideoJob::open_output() {
+  const JobOptions& options = state_.options;
+  media::StillKind kind{};
+  if (media::parse_still(options.output.string(), kind)) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}: the input is a video, so the output cannot be a single picture; use .mp4, .mov, .mkv or .webm",
+                                                    options.output.string()));
+  }
+  std::error_code ignored;
+  const auto status = std::filesystem::status(options.output, ignored);
+  const bool streaming = media::is_standard_stream(options.output) ||
+                         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status));
+  container_ = media::choose_container(options.output.string(), streaming);
+  if (streaming && options.dry_run) return;
+  file_ = std::make_unique<media::OutputFile>(options.output, media::OutputFileOptions{options.overwrite, files_to_protect(options)});
+}
+
+/// The next picture, or null at the end. Packets of other streams that come before it are added to `copied`.
+media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
+  while (true) {
+    if (media::FramePtr frame = decoder_.receive()) return frame;
+    if (input_done_ || state_.cancelled()) return nullptr;
+    media::PacketPtr packet = source_.read();
+    if (!packet) {
+      if (!source_.ended()) return nullptr;
+      input_done_ = true;
+      decoder_.send(nullptr);
+    } else if (packet->stream_index == source_.video_index()) {
+      decoder_.send(packet.get());
+    } else {
+      copied.push_back(std::move(packet));
+    }
+  }
+}
+
+void VideoJob::read_first_frame() {
+  plan_ = media::plan_streams(source_, *container_);
+  for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
+    const media::StreamAction action = plan_.streams[i].action;
+    if (action == media::StreamAction::drop || action == media::StreamAction::attach) source_.ignore(static_cast<int>(i));
+  }
+  state_.notice(plan_.notices);
+  const trace::StageClock::Scope timing(state_.clocks.decode);
+  first_ = next_frame(early_);
+  if (first_) return;
+  if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
+  throw Error(ErrorCode::media, fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)", source_.path().string(),
+                                            source_.video_index(), decoder_.damaged() + source_.damaged_packets()));
+}
+
+void VideoJob::plan_pictures() {
+  const JobOptions& options = state_.options;
+  flow_.decoded = media::describe_video(source_.context(), source_.video(), *first_);
+  first_pts_ = first_->pts;
+  describe_input(state_, source_, flow_.decoded);
+
+  media::VideoFormat wanted = flow_.decoded;
+  const vision::Rotation rotation = rotation_of(flow_.decoded);
+  flow_.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*container_);
+  if (flow_.turn) {
+    wanted.pixel_format = turnable(wanted.pixel_format);
+    wanted = media::upright_format(wanted);
+    state_.notice(fmt::format("a {} file cannot say how a picture is to be turned: the pictures themselves are", container_->name));
+  }
+  const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
+  const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
+  if (gray) wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+  const bool want_alpha = options.effect == Effect::remove || alpha_in;
+
+  encoder_options_ = {.name = options.encoder, .crf = options.crf, .preset = options.preset, .threads = 0, .extra = options.encoder_options};
+  if (options.threads > 0) encoder_options_.threads = options.threads;
+  choice_ = media::choose_encoder(*container_, wanted, want_alpha, encoder_options_, supported_formats());
+  state_.notice(choice_.notices);
+  if (options.effect == Effect::remove && !choice_.alpha) {
+    state_.notice(fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov and .webm carry transparency)",
+                              choice_.codec->name, container_->name));
+  } else if (alpha_in && !choice_.alpha) {
+    state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost", choice_.codec->name, container_->name));
+  }
+
+  flow_.result = wanted;
+  flow_.result.pixel_format = choice_.pixel_format;
+  flow_.work = flow_.result;
+  if (choice_.alpha && !alpha_in) flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(choice_.pixel_format)));
+  const bool rgb_in = has_flag(flow_.decoded.pixel_format, AV_PIX_FMT_FLAG_RGB), rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  if (rgb_in && !rgb_out) {
+    for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
+      format->matrix = AVCOL_SPC_BT709;
+      format->range = AVCOL_RANGE_MPEG;
+      format->chroma_location = AVCHROMA_LOC_LEFT;
+    }
+  } else if (rgb_out) {
+    for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
+      format->matrix = AVCOL_SPC_RGB;
+      format->range = AVCOL_RANGE_JPEG;
+    }
+  }
+  if (flow_.decoded.field_order == AV_FIELD_TT || flow_.decoded.field_order == AV_FIELD_BB) {
+    state_.notice("the input is interlaced: both fields of a frame are worked on together");
+  }
+}
+
+void VideoJob::open_encoder() {
+  background_ = open_background(state_, picture_spec(flow_.work));
+  processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(), state_.isa, state_.clocks);
+  const bool global_header = (container_->flags & AVFMT_GLOBALHEADER) != 0;
+  encoder_ = std::make_unique<media::Encoder>(choice_, flow_.result, encoder_options_, global_header);
+  state_.report.output_summary = fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, choice_.codec->name,
+                                             av_get_pix_fmt_name(choice_.pixel_format), container_->name);
+  state_.report.output = state_.options.output;
+  if (!file_ || state_.options.dry_run) return;
+  muxer_ = std::make_unique<media::Muxer>(*file_, *container_, source_, plan_, encoder_->context(), flow_.result);
+  state_.notice(muxer_->notices());
+}
+
+/// Keeps the first failure and makes the stages run dry.
+template <class F>
+void VideoJob::guarded(F&& work) noexcept {
+  if (failed_.load(std::memory_order_acquire)) return;
+  try {
+    work();
+  } catch (...) {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
+  }
+}
+
+/// False when there is no further picture.
+bool VideoJob::decode(Token& token) {
+  const trace::StageClock::Scope timing(state_.clocks.decode);
+  if (first_) {
+    token.copied = std::move(early_);
+    token.decoded = std::move(first_);
+  } else {
+    token.decoded = next_frame(token.copied);
+  }
+  if (!token.decoded) {
+    early_ = std::move(token.copied);  // what lies behind the last picture
+    return false;
+  }
+  token.number = next_number_++;
+  if (background_ && background_->moving()) {
+    token.background = background_->at(static_cast<double>(token.decoded->pts - first_pts_) * av_q2d(flow_.decoded.time_base));
+  }
+  return true;
+}
+
+void VideoJob::process(Token& token) {
+  std::unique_ptr<Worker> worker;
+  {
+    const std::lock_guard lock(workers_mutex_);
+    if (!idle_workers_.empty()) {
+      worker = std::move(idle_workers_.back());
+      idle_workers_.pop_back();
+    }
+  }
+  if (!worker) worker = processor_->make_worker(1);
+  try {
+    token.result = processor_->run(*token.decoded, token.background.get(), *worker);
+  } catch (const Error& e) {
+    throw e.within(fmt::format("frame {}", token.number));
+  }
+  token.decoded.reset();
+  token.background.reset();
+  const std::lock_guard lock(workers_mutex_);
+  idle_workers_.push_back(std::move(worker));
+}
+
+void VideoJob::write_packets() {
+  while (true) {
+    media::PacketPtr packet;
+    {
+      const trace::StageClock::Scope timing(state_.clocks.encode);
+      packet = encoder_->receive();
+    }
+    if (!packet) return;
+    const trace::StageClock::Scope timing(state_.clocks.write);
+    muxer_->write_video(std::move(packet));
+  }
+}
+
+void VideoJob::encode(Token& token) {
+  if (!token.copied.empty()) {
+    const trace::StageClock::Scope timing(state_.clocks.write);
+    for (media::PacketPtr& packet : token.copied) muxer_->write_copy(std::move(packet));
+    token.copied.clear();
+  }
+  {
+    const trace::StageClock::Scope timing(state_.clocks.encode);
+    encoder_->send(token.result.get());
+    token.result.reset();
+  }
+  write_packets();
+  ++state_.report.frames;
+  report_progress();
+}
+
+std::string_view VideoJob::busiest_stage() const {
+  const double workers = state_.threads;
+  const StageClocks& clocks = state_.clocks;
+  const std::pair<std::string_view, double> stages[] = {{"decode", clocks.decode.seconds()},
+                                                        {"preprocess", clocks.preprocess.seconds() / workers},
+                                                        {"infer", clocks.infer.seconds() / workers},
+                                                        {"mask", clocks.mask.seconds() / workers},
+                                                        {"composite", clocks.composite.seconds() / workers},
+                                                        {"encode", clocks.encode.seconds()}};
+  return std::max_element(std::begin(stages), std::end(stages), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+}
+
+void VideoJob::report_progress() {
+  if (!state_.callbacks.progress) return;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+  state_.callbacks.progress({state_.report.frames, source_.expected_frames(), seconds, busiest_stage()});
+}
+
+void VideoJob::run_stages() {
+  namespace tbb = oneapi::tbb;
+  const int token_count = state_.threads + kSpareTokens;
+  for (int i = 0; i < token_count; ++i) free_tokens_.push_back(&tokens_.emplace_back());
+  first_time_ = std::chrono::steady_clock::now();
+
+  const auto decode_stage = [this](tbb::flow_control& control) -> Token* {
+    const std::lock_guard serial(decode_mutex_);
+    Token* token = nullptr;
+    {
+      const std::lock_guard lock(tokens_mutex_);
+      token = free_tokens_.back();  // never empty: the pipeline admits no more than there are
+      free_tokens_.pop_back();
+    }
+    bool more = false;
+    guarded([&] { more = decode(*token); });
+    if (!more) control.stop();
+    token->leave();
+    return token;
+  };
+  const auto process_stage = [this](Token* token) {
+    token->enter();
+    guarded([&] { process(*token); });
+    token->leave();
+    return token;
+  };
+  const auto encode_stage = [this](Token* token) {
+    const std::lock_guard serial(encode_mutex_);
+    token->enter();
+    guarded([&] { encode(*token); });
+    token->decoded.reset();
+    token->background.reset();
+    token->result.reset();
+    token->copied.clear();
+    token->leave();
+    const std::lock_guard lock(tokens_mutex_);
+    free_tokens_.push_back(token);
+  };
+  const auto count = static_cast<std::size_t>(state_.threads);
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, count + 1);
+  tbb::task_arena arena(state_.threads);
+  arena.execute([&] {
+    tbb::parallel_pipeline(static_cast<std::size_t>(token_count),
+                           tbb::make_filter<void, Token*>(tbb::filter_mode::serial_in_order, decode_stage) &
+                               tbb::make_filter<Token*, Token*>(tbb::filter_mode::parallel, process_stage) &
+                               tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, encode_stage));
+  });
+  const std::lock_guard lock(failure_mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void VideoJob::finish() {
+  JobReport& report = state_.report;
+  report.interrupted = !input_done_;
+  if (!report.interrupted) {
+    for (media::PacketPtr& packet : early_) muxer_->write_copy(std::move(packet));
+  }
+  {
+    const trace::StageClock::Scope timing(state_.clocks.encode);
+    encoder_->send(nullptr);
+  }
+  write_packets();
+  {
+    const trace::StageClock::Scope timing(state_.clocks.write);
+    muxer_->finish();
+  }
+  const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+  if (busy > 0) report.frames_per_second = static_cast<double>(report.frames) / busy;
+  if (encoder_->packets() != report.frames) {
+    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out", report.frames, encoder_->packets()));
+  }
+  report.output_bytes = file_->bytes_written();
+  if (report.interrupted) {
+    report.output = file_->commit_partial();
+  } else {
+    file_->commit();
+  }
+  report.damaged_packets = decoder_.damaged() + source_.damaged_packets();
+  if (report.damaged_packets > 0) {
+    state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept", report.damaged_packets));
+  }
+  if (decoder_.concealed() > 0) state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible", decoder_.concealed()));
+  if (decoder_.retimed() > 0) {
+    state_.notice(fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between", decoder_.retimed()));
+  }
+}
+
+}  // namespace
+
+void run_video(JobState& state, media::Source& source) { VideoJob(state, source).run(); }
+
+}  // namespace saccade::pipeline
