@@ -14,7 +14,6 @@
 
 #include "saccade/error.h"
 #include "saccade/isa.h"
-#include "saccade/model.h"
 #include "saccade/model_spec.h"
 
 namespace saccade {

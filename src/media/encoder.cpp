@@ -74,10 +74,12 @@ bool contains(std::span<const AVPixelFormat> formats, AVPixelFormat format) {
 }
 
 /// The closest format that keeps depth and detail; FFmpeg's own judgement of what is lost.
-AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha, std::span<const AVPixelFormat> among) {
+AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha,
+                      std::span<const AVPixelFormat> among) {
   AVPixelFormat best = AV_PIX_FMT_NONE;
   for (const AVPixelFormat* f = codec.pix_fmts; f != nullptr && *f != AV_PIX_FMT_NONE; ++f) {
-    if (!usable(*f) || !contains(among, *f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f))) continue;
+    if (!usable(*f) || !contains(among, *f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f)))
+      continue;
     best = av_find_best_pix_fmt_of_2(best, *f, wanted, alpha ? 1 : 0, nullptr);
   }
   return best;
@@ -206,10 +208,10 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
     }
   }
   const AVPixelFormat wanted = input.pixel_format;
-  choice.pixel_format =
-      !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) && usable(wanted) && contains(among, wanted)
-          ? wanted
-          : closest(*choice.codec, wanted, choice.alpha, among);
+  choice.pixel_format = !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) &&
+                                usable(wanted) && contains(among, wanted)
+                            ? wanted
+                            : closest(*choice.codec, wanted, choice.alpha, among);
   if (choice.pixel_format == AV_PIX_FMT_NONE) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("encoder {} takes no pixel format that can be made from {}", choice.codec->name,

@@ -161,7 +161,8 @@ PacketPtr Source::read() {
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;
-    if (code == AVERROR_EOF || (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0)) {
+    if (code == AVERROR_EOF ||
+        (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0)) {
       ended_ = true;
       return nullptr;
     }

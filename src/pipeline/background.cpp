@@ -19,19 +19,22 @@ bool is_supported(AVPixelFormat format) {
 /// The closest sample format that vision knows.
 AVPixelFormat nearest(AVPixelFormat format) {
   AVPixelFormat best = AV_PIX_FMT_NONE;
-  for (const AVPixelFormat f : supported_formats()) best = av_find_best_pix_fmt_of_2(best, f, format, 0, nullptr);
+  for (const AVPixelFormat f : supported_formats())
+    best = av_find_best_pix_fmt_of_2(best, f, format, 0, nullptr);
   return best;
 }
 
 }  // namespace
 
-Background::Background(const std::filesystem::path& path, const vision::PictureSpec& target, Isa isa, const std::atomic<bool>* cancel)
+Background::Background(const std::filesystem::path& path, const vision::PictureSpec& target, Isa isa,
+                       const std::atomic<bool>* cancel)
     : path_(path), cancel_(cancel), target_(target), isa_(isa) {
   target_.format = vision::without_alpha(target_.format);
   open();
   still_ = source_->still();
   upcoming_ = next();
-  if (!upcoming_) throw Error(ErrorCode::media, path_.string() + ": no picture in the background could be decoded");
+  if (!upcoming_)
+    throw Error(ErrorCode::media, path_.string() + ": no picture in the background could be decoded");
   if (!still_) return;
   vision::Workspace workspace;
   picture_ = vision::Picture(target_.format, target_.width, target_.height, target_.color);
@@ -94,7 +97,9 @@ media::FramePtr Background::next() {
 }
 
 media::FramePtr Background::at(double seconds) {
-  const auto time_of = [&](const AVFrame& frame) { return static_cast<double>(frame.pts) * av_q2d(format_.time_base) - first_ + offset_; };
+  const auto time_of = [&](const AVFrame& frame) {
+    return static_cast<double>(frame.pts) * av_q2d(format_.time_base) - first_ + offset_;
+  };
   while (true) {
     if (!upcoming_) {
       const bool stands = end_ > seconds || end_ <= offset_ || !source_->ended();  // the last picture does
@@ -112,7 +117,8 @@ media::FramePtr Background::at(double seconds) {
   return media::share(*current_);
 }
 
-vision::ConstPictureView Background::view(const AVFrame* frame, const vision::Picture& scratch, vision::Workspace& workspace) const {
+vision::ConstPictureView Background::view(const AVFrame* frame, const vision::Picture& scratch,
+                                          vision::Workspace& workspace) const {
   if (still_) return picture_.view();
   converter_->run(view_of(*frame, picture_spec(format_)), scratch.view(), workspace);
   return scratch.view();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "media/convert.h"
 #include "media/decoder.h"
 #include "media/ffmpeg.h"
 #include "media/source.h"
@@ -18,15 +19,19 @@ namespace saccade::pipeline {
 
 class Background {
  public:
-  /// Fitted to cover pictures of `target` (as they are shown, so also turned ones). Throws like media::Source.
-  Background(const std::filesystem::path& path, const vision::PictureSpec& target, Isa isa, const std::atomic<bool>* cancel);
+  /// Fitted to cover pictures of `target` (as they are shown, so also turned ones). Throws like
+  /// media::Source.
+  Background(const std::filesystem::path& path, const vision::PictureSpec& target, Isa isa,
+             const std::atomic<bool>* cancel);
 
   bool moving() const noexcept { return !still_; }
-  /// For a moving background: its picture at `seconds` since the start of the job's video. Call with rising times, from one thread at a time.
+  /// For a moving background: its picture at `seconds` since the start of the job's video. Call with rising
+  /// times, from one thread at a time.
   media::FramePtr at(double seconds);
-  /// The background of a frame, in the target's size and format. `frame` is what at() gave (null for a still one); a moving one is drawn
-  /// into `scratch`. Thread-safe.
-  vision::ConstPictureView view(const AVFrame* frame, const vision::Picture& scratch, vision::Workspace& workspace) const;
+  /// The background of a frame, in the target's size and format. `frame` is what at() gave (null for a still
+  /// one); a moving one is drawn into `scratch`. Thread-safe.
+  vision::ConstPictureView view(const AVFrame* frame, const vision::Picture& scratch,
+                                vision::Workspace& workspace) const;
 
  private:
   void open();
@@ -40,13 +45,15 @@ class Background {
   std::unique_ptr<media::Source> source_;
   std::unique_ptr<media::Decoder> decoder_;
   bool still_ = false;
-  media::VideoFormat format_;                        ///< of the pictures handed on
-  std::optional<media::FrameConverter> to_supported_; ///< for sample formats that vision does not know, and for pictures of another size
+  media::VideoFormat format_;  ///< of the pictures handed on
+  std::optional<media::FrameConverter>
+      to_supported_;  ///< for sample formats that vision does not know, and for pictures of another size
   std::unique_ptr<media::FramePool> pool_;
   std::optional<vision::Converter> converter_;
-  vision::Picture picture_;                          ///< the still background
+  vision::Picture picture_;  ///< the still background
   media::FramePtr current_, upcoming_;
-  double first_ = 0, offset_ = 0, end_ = 0;          ///< seconds: first pts, shift of the present round, end of the last frame
+  double first_ = 0, offset_ = 0,
+         end_ = 0;  ///< seconds: first pts, shift of the present round, end of the last frame
   bool got_any_ = false;
 };
 

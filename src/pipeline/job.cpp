@@ -19,8 +19,11 @@
 namespace saccade {
 
 namespace {
-constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {
-    {{Effect::remove, "remove"}, {Effect::blur, "blur"}, {Effect::replace, "replace"}, {Effect::mask, "mask"}, {Effect::overlay, "overlay"}}};
+constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {{{Effect::remove, "remove"},
+                                                                     {Effect::blur, "blur"},
+                                                                     {Effect::replace, "replace"},
+                                                                     {Effect::mask, "mask"},
+                                                                     {Effect::overlay, "overlay"}}};
 }  // namespace
 
 const char* effect_name(Effect effect) noexcept {
@@ -58,10 +61,12 @@ void require(bool holds, const std::string& message) {
 /// Times by stage; the encoder's own threads are what the process used beyond the stages.
 void report_stages(JobState& state) {
   const StageClocks& clocks = state.clocks;
-  const double process_cpu = std::chrono::duration<double>(trace::process_cpu_time() - state.cpu_start).count();
+  const double process_cpu =
+      std::chrono::duration<double>(trace::process_cpu_time() - state.cpu_start).count();
   const std::pair<const char*, const trace::StageClock*> stages[] = {
-      {"decode", &clocks.decode}, {"convert", &clocks.convert},     {"preprocess", &clocks.preprocess}, {"infer", &clocks.infer},
-      {"mask", &clocks.mask},     {"composite", &clocks.composite}, {"encode", &clocks.encode},         {"write", &clocks.write}};
+      {"decode", &clocks.decode}, {"convert", &clocks.convert}, {"preprocess", &clocks.preprocess},
+      {"infer", &clocks.infer},   {"mask", &clocks.mask},       {"composite", &clocks.composite},
+      {"encode", &clocks.encode}, {"write", &clocks.write}};
   double known_cpu = 0;
   for (const auto& [name, clock] : stages) known_cpu += clock->cpu_seconds();
   double most = -1;
@@ -94,24 +99,31 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
 void check_options(const JobOptions& options) {
   require(!options.input.empty(), "no input is named");
   require(!options.output.empty(), "no output is named");
-  require(options.strength >= 0 && options.strength <= 100, fmt::format("strength {} is out of range 0 to 100", options.strength));
-  require(options.opacity >= 0 && options.opacity <= 1, fmt::format("opacity {} is out of range 0 to 1", options.opacity));
+  require(options.strength >= 0 && options.strength <= 100,
+          fmt::format("strength {} is out of range 0 to 100", options.strength));
+  require(options.opacity >= 0 && options.opacity <= 1,
+          fmt::format("opacity {} is out of range 0 to 1", options.opacity));
   require(!options.threshold || (*options.threshold >= 0 && *options.threshold <= 1),
           fmt::format("threshold {} is out of range 0 to 1", options.threshold.value_or(0)));
-  require(std::isfinite(options.feather) && options.feather >= 0, fmt::format("feather {} is not a distance in pixels", options.feather));
+  require(std::isfinite(options.feather) && options.feather >= 0,
+          fmt::format("feather {} is not a distance in pixels", options.feather));
   require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
   require(options.threads >= 0 && options.threads <= kMaxThreads,
           fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
-  require(options.jpeg_quality >= 1 && options.jpeg_quality <= 100, fmt::format("JPEG quality {} is out of range 1 to 100", options.jpeg_quality));
+  require(options.jpeg_quality >= 1 && options.jpeg_quality <= 100,
+          fmt::format("JPEG quality {} is out of range 1 to 100", options.jpeg_quality));
   require(options.effect != Effect::replace || !options.background.empty(),
           "effect replace needs a background: a colour, a picture or a video");
-  require(options.effect != Effect::overlay || options.background.empty() || vision::parse_rgb(options.background),
+  require(options.effect != Effect::overlay || options.background.empty() ||
+              vision::parse_rgb(options.background),
           fmt::format("'{}' is not a colour; write #rrggbb, r,g,b or a name", options.background));
   if (has_background_file(options)) {
     struct stat info {};
     if (::stat(options.background.c_str(), &info) != 0) {
-      throw Error(ErrorCode::not_found, fmt::format("background '{}' is neither a colour (#rrggbb, r,g,b or a name) nor a file that exists",
-                                                    options.background));
+      throw Error(
+          ErrorCode::not_found,
+          fmt::format("background '{}' is neither a colour (#rrggbb, r,g,b or a name) nor a file that exists",
+                      options.background));
     }
   }
 }
@@ -123,22 +135,32 @@ std::unique_ptr<Background> open_background(const JobState& state, const vision:
 
 void describe_input(JobState& state, const media::Source& source, const media::VideoFormat& decoded) {
   const AVCodecParameters& parameters = *source.video().codecpar;
-  std::string summary = fmt::format("{}x{} {} {}", decoded.width, decoded.height, avcodec_get_name(parameters.codec_id),
-                                    av_get_pix_fmt_name(decoded.pixel_format));
+  std::string summary =
+      fmt::format("{}x{} {} {}", decoded.width, decoded.height, avcodec_get_name(parameters.codec_id),
+                  av_get_pix_fmt_name(decoded.pixel_format));
   if (!source.still() && decoded.frame_rate.num > 0 && decoded.frame_rate.den > 0) {
     summary += fmt::format(", {:.5g} fps", av_q2d(decoded.frame_rate));
   }
   state.report.input_summary = summary;
   state.report.assumptions.push_back("colour: " + describe_color(decoded));
   if (decoded.display_matrix) {
-    static constexpr const char* kNames[] = {"", "turned 90 degrees clockwise", "turned 180 degrees", "turned 90 degrees counterclockwise",
-                                             "mirrored left to right", "mirrored top to bottom", "mirrored along its diagonal",
-                                             "mirrored along its other diagonal", ""};
+    static constexpr const char* kNames[] = {"",
+                                             "turned 90 degrees clockwise",
+                                             "turned 180 degrees",
+                                             "turned 90 degrees counterclockwise",
+                                             "mirrored left to right",
+                                             "mirrored top to bottom",
+                                             "mirrored along its diagonal",
+                                             "mirrored along its other diagonal",
+                                             ""};
     const media::Orientation orientation = media::orientation_of(*decoded.display_matrix);
     if (orientation == media::Orientation::other) {
-      state.notice("the input's display matrix is no multiple of 90 degrees: the model sees the picture as it is stored");
+      state.notice(
+          "the input's display matrix is no multiple of 90 degrees: the model sees the picture as it is "
+          "stored");
     } else {
-      state.report.assumptions.push_back(std::string("orientation: shown ") + kNames[static_cast<int>(orientation)]);
+      state.report.assumptions.push_back(std::string("orientation: shown ") +
+                                         kNames[static_cast<int>(orientation)]);
     }
   }
 }
@@ -162,7 +184,8 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - state.start).count();
   report_stages(state);
   report.peak_memory_bytes = peak_memory();
-  if (report.frames_per_second == 0 && report.seconds > 0) report.frames_per_second = static_cast<double>(report.frames) / report.seconds;
+  if (report.frames_per_second == 0 && report.seconds > 0)
+    report.frames_per_second = static_cast<double>(report.frames) / report.seconds;
   return std::move(state.report);
 }
 

@@ -11,10 +11,12 @@
 
 namespace saccade::pipeline {
 
-/// Runs the job; see saccade::run_job. The report lacks what only the caller knows: the time spent on the model.
+/// Runs the job; see saccade::run_job. The report lacks what only the caller knows: the time spent on the
+/// model.
 JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Network& network);
 
-/// What can be refused without looking into any file: out-of-range options, an output that exists or is an input.
+/// What can be refused without looking into any file: out-of-range options, an output that exists or is an
+/// input.
 void check_options(const JobOptions& options);
 
 /// Files that the output must not be.

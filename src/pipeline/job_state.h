@@ -26,9 +26,13 @@ struct JobState {
   StageClocks clocks;
   JobReport report;
 
-  bool cancelled() const noexcept { return callbacks.cancel != nullptr && callbacks.cancel->load(std::memory_order_relaxed); }
+  bool cancelled() const noexcept {
+    return callbacks.cancel != nullptr && callbacks.cancel->load(std::memory_order_relaxed);
+  }
   void notice(const std::string& text) { report.notices.push_back(text); }
-  void notice(const std::vector<std::string>& texts) { report.notices.insert(report.notices.end(), texts.begin(), texts.end()); }
+  void notice(const std::vector<std::string>& texts) {
+    report.notices.insert(report.notices.end(), texts.begin(), texts.end());
+  }
 };
 
 /// Whether the options name a picture or video to put in place of the background.

@@ -56,11 +56,16 @@ bool is_high_definition(const media::VideoFormat& format) {
 
 const char* matrix_name(vision::Matrix matrix) {
   switch (matrix) {
-    case vision::Matrix::bt601: return "BT.601";
-    case vision::Matrix::bt709: return "BT.709";
-    case vision::Matrix::bt2020nc: return "BT.2020";
-    case vision::Matrix::smpte240m: return "SMPTE 240M";
-    case vision::Matrix::fcc: return "FCC";
+    case vision::Matrix::bt601:
+      return "BT.601";
+    case vision::Matrix::bt709:
+      return "BT.709";
+    case vision::Matrix::bt2020nc:
+      return "BT.2020";
+    case vision::Matrix::smpte240m:
+      return "SMPTE 240M";
+    case vision::Matrix::fcc:
+      return "FCC";
   }
   return "?";
 }
@@ -88,7 +93,8 @@ PixelFormat to_vision(AVPixelFormat format) {
     if (pair.ffmpeg == format) return pair.vision;
   }
   const char* name = av_get_pix_fmt_name(format);
-  throw Error(ErrorCode::internal, std::string("no effect works on pixel format ") + (name != nullptr ? name : "?"));
+  throw Error(ErrorCode::internal,
+              std::string("no effect works on pixel format ") + (name != nullptr ? name : "?"));
 }
 
 AVPixelFormat to_ffmpeg(PixelFormat format) {
@@ -101,25 +107,47 @@ AVPixelFormat to_ffmpeg(PixelFormat format) {
 vision::ColorSpec color_of(const media::VideoFormat& format) {
   vision::ColorSpec color;
   switch (format.matrix) {
-    case AVCOL_SPC_BT709: color.matrix = vision::Matrix::bt709; break;
+    case AVCOL_SPC_BT709:
+      color.matrix = vision::Matrix::bt709;
+      break;
     case AVCOL_SPC_BT470BG:
-    case AVCOL_SPC_SMPTE170M: color.matrix = vision::Matrix::bt601; break;
+    case AVCOL_SPC_SMPTE170M:
+      color.matrix = vision::Matrix::bt601;
+      break;
     case AVCOL_SPC_BT2020_NCL:
-    case AVCOL_SPC_BT2020_CL: color.matrix = vision::Matrix::bt2020nc; break;
-    case AVCOL_SPC_SMPTE240M: color.matrix = vision::Matrix::smpte240m; break;
-    case AVCOL_SPC_FCC: color.matrix = vision::Matrix::fcc; break;
-    default: color.matrix = is_high_definition(format) ? vision::Matrix::bt709 : vision::Matrix::bt601;
+    case AVCOL_SPC_BT2020_CL:
+      color.matrix = vision::Matrix::bt2020nc;
+      break;
+    case AVCOL_SPC_SMPTE240M:
+      color.matrix = vision::Matrix::smpte240m;
+      break;
+    case AVCOL_SPC_FCC:
+      color.matrix = vision::Matrix::fcc;
+      break;
+    default:
+      color.matrix = is_high_definition(format) ? vision::Matrix::bt709 : vision::Matrix::bt601;
   }
   const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format.pixel_format);
   const bool rgb = d != nullptr && (d->flags & AV_PIX_FMT_FLAG_RGB) != 0;
   color.range = format.range == AVCOL_RANGE_JPEG || rgb ? vision::Range::full : vision::Range::limited;
   switch (format.chroma_location) {
-    case AVCHROMA_LOC_CENTER: color.chroma = vision::ChromaLocation::center; break;
-    case AVCHROMA_LOC_TOPLEFT: color.chroma = vision::ChromaLocation::top_left; break;
-    case AVCHROMA_LOC_TOP: color.chroma = vision::ChromaLocation::top; break;
-    case AVCHROMA_LOC_BOTTOMLEFT: color.chroma = vision::ChromaLocation::bottom_left; break;
-    case AVCHROMA_LOC_BOTTOM: color.chroma = vision::ChromaLocation::bottom; break;
-    default: color.chroma = vision::ChromaLocation::left;
+    case AVCHROMA_LOC_CENTER:
+      color.chroma = vision::ChromaLocation::center;
+      break;
+    case AVCHROMA_LOC_TOPLEFT:
+      color.chroma = vision::ChromaLocation::top_left;
+      break;
+    case AVCHROMA_LOC_TOP:
+      color.chroma = vision::ChromaLocation::top;
+      break;
+    case AVCHROMA_LOC_BOTTOMLEFT:
+      color.chroma = vision::ChromaLocation::bottom_left;
+      break;
+    case AVCHROMA_LOC_BOTTOM:
+      color.chroma = vision::ChromaLocation::bottom;
+      break;
+    default:
+      color.chroma = vision::ChromaLocation::left;
   }
   return color;
 }
@@ -127,14 +155,22 @@ vision::ColorSpec color_of(const media::VideoFormat& format) {
 vision::Rotation rotation_of(const media::VideoFormat& format) {
   if (!format.display_matrix) return vision::Rotation::none;
   switch (media::orientation_of(*format.display_matrix)) {
-    case media::Orientation::clockwise_90: return vision::Rotation::clockwise_90;
-    case media::Orientation::half_turn: return vision::Rotation::half_turn;
-    case media::Orientation::clockwise_270: return vision::Rotation::clockwise_270;
-    case media::Orientation::flip_horizontal: return vision::Rotation::flip_horizontal;
-    case media::Orientation::flip_vertical: return vision::Rotation::flip_vertical;
-    case media::Orientation::transpose: return vision::Rotation::transpose;
-    case media::Orientation::transverse: return vision::Rotation::transverse;
-    default: return vision::Rotation::none;
+    case media::Orientation::clockwise_90:
+      return vision::Rotation::clockwise_90;
+    case media::Orientation::half_turn:
+      return vision::Rotation::half_turn;
+    case media::Orientation::clockwise_270:
+      return vision::Rotation::clockwise_270;
+    case media::Orientation::flip_horizontal:
+      return vision::Rotation::flip_horizontal;
+    case media::Orientation::flip_vertical:
+      return vision::Rotation::flip_vertical;
+    case media::Orientation::transpose:
+      return vision::Rotation::transpose;
+    case media::Orientation::transverse:
+      return vision::Rotation::transverse;
+    default:
+      return vision::Rotation::none;
   }
 }
 
@@ -145,7 +181,8 @@ vision::PictureSpec picture_spec(const media::VideoFormat& format) {
   spec.height = format.height;
   spec.color = color_of(format);
   spec.rotation = rotation_of(format);
-  spec.pixel_aspect = format.sample_aspect.num > 0 && format.sample_aspect.den > 0 ? av_q2d(format.sample_aspect) : 1.0;
+  spec.pixel_aspect =
+      format.sample_aspect.num > 0 && format.sample_aspect.den > 0 ? av_q2d(format.sample_aspect) : 1.0;
   return spec;
 }
 

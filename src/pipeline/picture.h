@@ -17,7 +17,8 @@ std::span<const AVPixelFormat> supported_formats() noexcept;
 vision::PixelFormat to_vision(AVPixelFormat format);
 AVPixelFormat to_ffmpeg(vision::PixelFormat format);
 
-/// What untagged video is taken to be: BT.709 from 1280 columns or 577 rows on, else BT.601; limited range, chroma on the left.
+/// What untagged video is taken to be: BT.709 from 1280 columns or 577 rows on, else BT.601; limited range,
+/// chroma on the left.
 vision::ColorSpec color_of(const media::VideoFormat& format);
 vision::PictureSpec picture_spec(const media::VideoFormat& format);
 vision::Rotation rotation_of(const media::VideoFormat& format);

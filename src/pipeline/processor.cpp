@@ -18,33 +18,44 @@ constexpr vision::Rgb kTint{235, 60, 90};
 
 vision::Effect to_vision_effect(Effect effect) {
   switch (effect) {
-    case Effect::remove: return vision::Effect::remove;
-    case Effect::blur: return vision::Effect::blur;
-    case Effect::replace: return vision::Effect::replace;
-    case Effect::mask: return vision::Effect::mask;
-    case Effect::overlay: return vision::Effect::overlay;
+    case Effect::remove:
+      return vision::Effect::remove;
+    case Effect::blur:
+      return vision::Effect::blur;
+    case Effect::replace:
+      return vision::Effect::replace;
+    case Effect::mask:
+      return vision::Effect::mask;
+    case Effect::overlay:
+      return vision::Effect::overlay;
   }
   throw Error(ErrorCode::internal, "unknown effect");
 }
 
 int class_index(const std::string& text, const OutputSpec& spec) {
   const auto& names = spec.class_names;
-  if (const auto found = std::find(names.begin(), names.end(), text); found != names.end()) return static_cast<int>(found - names.begin());
+  if (const auto found = std::find(names.begin(), names.end(), text); found != names.end())
+    return static_cast<int>(found - names.begin());
   int index = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
   if (error == std::errc() && end == text.data() + text.size() && index >= 0) return index;
   std::string known;
-  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 24); ++i) known += (i == 0 ? "" : ", ") + names[i];
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 24); ++i)
+    known += (i == 0 ? "" : ", ") + names[i];
   throw Error(ErrorCode::invalid_argument,
               fmt::format("class '{}' is not one of the model's; {}", text,
-                          known.empty() ? "it names none, so give numbers" : "it knows " + known + (names.size() > 24 ? ", …" : "")));
+                          known.empty() ? "it names none, so give numbers"
+                                        : "it knows " + known + (names.size() > 24 ? ", …" : "")));
 }
 
-bool has_classes(const OutputSpec& spec) { return spec.kind == OutputKind::class_logits || spec.kind == OutputKind::class_map; }
+bool has_classes(const OutputSpec& spec) {
+  return spec.kind == OutputKind::class_logits || spec.kind == OutputKind::class_map;
+}
 
 bool same_picture(const media::VideoFormat& a, const AVFrame& b) {
   AVColorRange range = b.color_range;
-  return a.width == b.width && a.height == b.height && a.pixel_format == media::without_jpeg_disguise(static_cast<AVPixelFormat>(b.format), range);
+  return a.width == b.width && a.height == b.height &&
+         a.pixel_format == media::without_jpeg_disguise(static_cast<AVPixelFormat>(b.format), range);
 }
 
 }  // namespace
@@ -59,14 +70,17 @@ vision::MaskOptions mask_options(const JobOptions& options, const ModelSpec& spe
   return mask;
 }
 
-vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec, const PictureFlow& flow) {
+vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec,
+                                     const PictureFlow& flow) {
   vision::EffectOptions effect;
   effect.effect = to_vision_effect(options.effect);
   if (!(options.strength >= 0 && options.strength <= 100)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("strength {} is out of range 0 to 100", options.strength));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("strength {} is out of range 0 to 100", options.strength));
   }
   if (!(options.opacity >= 0 && options.opacity <= 1)) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("opacity {} is out of range 0 to 1", options.opacity));
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("opacity {} is out of range 0 to 1", options.opacity));
   }
   effect.color = options.effect == Effect::overlay ? kTint : kChromaGreen;
   if (const auto color = vision::parse_rgb(options.background)) effect.color = *color;
@@ -80,23 +94,24 @@ vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec&
 Worker::Worker() = default;
 Worker::~Worker() = default;
 
-Processor::Processor(const PictureFlow& flow, const JobOptions& options, const Network& network, const Background* background, Isa isa,
-                     StageClocks& clocks)
+Processor::Processor(const PictureFlow& flow, const JobOptions& options, const Network& network,
+                     const Background* background, Isa isa, StageClocks& clocks)
     : flow_(flow),
       work_spec_(picture_spec(flow.work)),
       result_spec_(picture_spec(flow.result)),
       network_(network),
       background_(background),
       clocks_(clocks),
-      preprocessor_(work_spec_,
-                    [&] {
-                      InputSpec input = network.spec().input;
-                      if (options.resize) input.resize = *options.resize;
-                      return input;
-                    }(),
-                    network.input_width(), network.input_height(), isa),
-      masker_(preprocessor_.geometry(), network.spec().output, network.output(), mask_options(options, network.spec()),
-              vision::format_info(work_spec_.format).depth, isa),
+      preprocessor_(
+          work_spec_,
+          [&] {
+            InputSpec input = network.spec().input;
+            if (options.resize) input.resize = *options.resize;
+            return input;
+          }(),
+          network.input_width(), network.input_height(), isa),
+      masker_(preprocessor_.geometry(), network.spec().output, network.output(),
+              mask_options(options, network.spec()), vision::format_info(work_spec_.format).depth, isa),
       compositor_(work_spec_, result_spec_.format, effect_options(options, network.spec(), flow), isa),
       converted_pool_(flow.work.pixel_format, flow.decoded.width, flow.decoded.height),
       work_pool_(flow.work.pixel_format, flow.work.width, flow.work.height),
@@ -111,10 +126,12 @@ Processor::~Processor() = default;
 std::unique_ptr<Worker> Processor::make_worker(int threads) const {
   std::unique_ptr<Worker> worker(new Worker);
   worker->network_ = network_.make_run(threads);
-  worker->alpha_ = vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
+  worker->alpha_ =
+      vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
   if (class_mapper_) worker->classes_ = vision::Plane(flow_.work.width, flow_.work.height);
   if (background_ != nullptr && background_->moving()) {
-    worker->background_ = vision::Picture(vision::without_alpha(work_spec_.format), flow_.work.width, flow_.work.height, work_spec_.color);
+    worker->background_ = vision::Picture(vision::without_alpha(work_spec_.format), flow_.work.width,
+                                          flow_.work.height, work_spec_.color);
   }
   return worker;
 }
@@ -122,7 +139,8 @@ std::unique_ptr<Worker> Processor::make_worker(int threads) const {
 /// The decoded picture in the form the effect works on; the picture itself where that is the same.
 media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const {
   const bool same = same_picture(flow_.decoded, decoded);
-  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format) return media::share(decoded);
+  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format)
+    return media::share(decoded);
   const trace::StageClock::Scope timing(clocks_.convert);
   media::FramePtr frame = media::share(decoded);
   if (!same || flow_.work.pixel_format != flow_.decoded.pixel_format) {
@@ -134,7 +152,8 @@ media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const
     to.matrix = flow_.work.matrix;
     to.range = flow_.work.range;
     const media::VideoFormat& last = worker.converter_from_;
-    if (!worker.converter_ || last.width != from.width || last.height != from.height || last.pixel_format != from.pixel_format) {
+    if (!worker.converter_ || last.width != from.width || last.height != from.height ||
+        last.pixel_format != from.pixel_format) {
       worker.converter_.emplace(from, to);
       worker.converter_from_ = from;
     }

@@ -1,4 +1,5 @@
-// What happens to one picture between decoder and encoder: pre-processing, network, mask, effect. Any number of threads at once.
+// What happens to one picture between decoder and encoder: pre-processing, network, mask, effect. Any number
+// of threads at once.
 #pragma once
 
 #include <memory>
@@ -24,15 +25,17 @@ struct StageClocks {
 
 /// How pictures change form on their way: decoded -> (converted, turned) -> work -> result.
 struct PictureFlow {
-  media::VideoFormat decoded;   ///< as the decoder gives them
-  media::VideoFormat work;      ///< what the effect reads: upright if `turn`, else as stored
-  media::VideoFormat result;    ///< what the effect writes: work's format, or that with alpha
-  bool turn = false;            ///< stored pictures are turned upright, because the output cannot say that they are not
+  media::VideoFormat decoded;  ///< as the decoder gives them
+  media::VideoFormat work;     ///< what the effect reads: upright if `turn`, else as stored
+  media::VideoFormat result;   ///< what the effect writes: work's format, or that with alpha
+  bool turn = false;  ///< stored pictures are turned upright, because the output cannot say that they are not
 };
 
-/// The options of a job that concern pictures, as vision takes them. Throws Error(invalid_argument) naming the option.
+/// The options of a job that concern pictures, as vision takes them. Throws Error(invalid_argument) naming
+/// the option.
 vision::MaskOptions mask_options(const JobOptions& options, const ModelSpec& spec);
-vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec, const PictureFlow& flow);
+vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec& spec,
+                                     const PictureFlow& flow);
 
 class Processor;
 
@@ -56,13 +59,14 @@ class Worker {
 class Processor {
  public:
   /// `network`, `background` (may be null) and `clocks` must outlive it.
-  Processor(const PictureFlow& flow, const JobOptions& options, const Network& network, const Background* background, Isa isa,
-            StageClocks& clocks);
+  Processor(const PictureFlow& flow, const JobOptions& options, const Network& network,
+            const Background* background, Isa isa, StageClocks& clocks);
   ~Processor();
 
   /// `threads` share one picture; 1 for many pictures at once.
   std::unique_ptr<Worker> make_worker(int threads) const;
-  /// The finished picture, with the timestamps and side data of `decoded`. `background` is that of this picture, where backgrounds move.
+  /// The finished picture, with the timestamps and side data of `decoded`. `background` is that of this
+  /// picture, where backgrounds move.
   media::FramePtr run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const;
 
  private:

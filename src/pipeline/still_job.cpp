@@ -21,13 +21,15 @@ media::FramePtr decode_picture(JobState& state, media::Source& source) {
     if (packet && packet->stream_index != source.video_index()) continue;
     decoder.send(packet.get());
     if (media::FramePtr frame = decoder.receive()) {
-      if (decoder.concealed() > 0) state.notice("the picture is damaged and was repaired as well as possible");
+      if (decoder.concealed() > 0)
+        state.notice("the picture is damaged and was repaired as well as possible");
       return frame;
     }
     if (!packet) break;
   }
   if (state.cancelled()) throw Error(ErrorCode::interrupted, "interrupted");
-  throw Error(ErrorCode::media, source.path().string() + ": the picture cannot be decoded; the file is damaged or cut off");
+  throw Error(ErrorCode::media,
+              source.path().string() + ": the picture cannot be decoded; the file is damaged or cut off");
 }
 
 PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::StillKind kind) {
@@ -40,7 +42,8 @@ PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::Stil
   flow.turn = rotation_of(decoded) != vision::Rotation::none;
 
   media::VideoFormat stored = decoded;
-  stored.pixel_format = media::still_format(kind, decoded.pixel_format, kind == media::StillKind::png && alpha_in);
+  stored.pixel_format =
+      media::still_format(kind, decoded.pixel_format, kind == media::StillKind::png && alpha_in);
   if (flow.turn && !media::can_turn(stored.pixel_format)) stored.pixel_format = AV_PIX_FMT_YUV444P;
   if (kind == media::StillKind::png) {
     stored.matrix = AVCOL_SPC_RGB;
@@ -53,9 +56,11 @@ PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::Stil
   flow.result = flow.work;
   if (alpha_out) flow.result.pixel_format = AV_PIX_FMT_RGBA;
 
-  if (in.comp[0].depth > 8) state.notice(fmt::format("the picture has {} bits a sample, the result 8", in.comp[0].depth));
+  if (in.comp[0].depth > 8)
+    state.notice(fmt::format("the picture has {} bits a sample, the result 8", in.comp[0].depth));
   if (kind == media::StillKind::jpeg && options.effect == Effect::remove) {
-    state.notice("a JPEG file has no transparency: the background becomes chroma green (.png carries transparency)");
+    state.notice(
+        "a JPEG file has no transparency: the background becomes chroma green (.png carries transparency)");
   } else if (kind == media::StillKind::jpeg && alpha_in) {
     state.notice("a JPEG file has no transparency: that of the input is lost");
   }
@@ -69,8 +74,11 @@ void run_still(JobState& state, media::Source& source) {
   JobReport& report = state.report;
   media::StillKind kind{};
   if (!media::parse_still(options.output.string(), kind)) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}: the input is a single picture, so the output must be a picture too; use .png or .jpg",
-                                                    options.output.string()));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "{}: the input is a single picture, so the output must be a picture too; use .png or .jpg",
+            options.output.string()));
   }
   media::OutputFile file(options.output, {options.overwrite, files_to_protect(options)});
   media::FramePtr decoded = decode_picture(state, source);
@@ -80,7 +88,8 @@ void run_still(JobState& state, media::Source& source) {
   const std::unique_ptr<Background> background = open_background(state, picture_spec(flow.work));
   const Processor processor(flow, options, state.network, background.get(), state.isa, state.clocks);
   report.output = options.output;
-  report.output_summary = fmt::format("{}x{} {} {}", flow.result.width, flow.result.height, kind == media::StillKind::png ? "png" : "jpeg",
+  report.output_summary = fmt::format("{}x{} {} {}", flow.result.width, flow.result.height,
+                                      kind == media::StillKind::png ? "png" : "jpeg",
                                       av_get_pix_fmt_name(flow.result.pixel_format));
   if (options.dry_run) return;
   const auto worker = processor.make_worker(state.threads);

@@ -1,5 +1,5 @@
-// A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and in order, everything between
-// them on as many threads as there are; the encoder has threads of its own.
+// A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and
+// in order, everything between them on as many threads as there are; the encoder has threads of its own.
 #include <fmt/format.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -27,11 +27,13 @@ namespace {
 /// Pictures under way beyond one a thread: one being decoded, one waiting for the encoder.
 constexpr int kSpareTokens = 2;
 
-/// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the stage that leaves it and loaded
-/// with acquire by the next, since the scheduler's own hand-over is not visible to the thread sanitizer.
+/// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the
+/// stage that leaves it and loaded with acquire by the next, since the scheduler's own hand-over is not
+/// visible to the thread sanitizer.
 struct Token {
   media::FramePtr decoded, background, result;
-  std::vector<media::PacketPtr> copied;  ///< packets of other streams that lay before this picture in the file
+  std::vector<media::PacketPtr>
+      copied;  ///< packets of other streams that lay before this picture in the file
   std::int64_t number = 0;
   std::atomic<std::uint32_t> turn{0};
 
@@ -42,10 +44,14 @@ struct Token {
 AVPixelFormat turnable(AVPixelFormat format) {
   if (media::can_turn(format)) return format;
   const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
-  return d->comp[0].depth <= 8 ? AV_PIX_FMT_YUV444P : d->comp[0].depth <= 10 ? AV_PIX_FMT_YUV444P10 : AV_PIX_FMT_YUV444P12;
+  return d->comp[0].depth <= 8    ? AV_PIX_FMT_YUV444P
+         : d->comp[0].depth <= 10 ? AV_PIX_FMT_YUV444P10
+                                  : AV_PIX_FMT_YUV444P12;
 }
 
-bool has_flag(AVPixelFormat format, std::uint64_t flag) { return (av_pix_fmt_desc_get(format)->flags & flag) != 0; }
+bool has_flag(AVPixelFormat format, std::uint64_t flag) {
+  return (av_pix_fmt_desc_get(format)->flags & flag) != 0;
+}
 
 class VideoJob {
  public:
@@ -77,7 +83,7 @@ class VideoJob {
   std::unique_ptr<media::OutputFile> file_;
   media::StreamPlan plan_;
   media::FramePtr first_;
-  std::vector<media::PacketPtr> early_;          ///< read before the first picture came out of the decoder
+  std::vector<media::PacketPtr> early_;  ///< read before the first picture came out of the decoder
   media::EncoderOptions encoder_options_;
   media::EncoderChoice choice_;
   PictureFlow flow_;
@@ -91,7 +97,8 @@ class VideoJob {
   std::vector<Token*> free_tokens_;
   std::mutex workers_mutex_;
   std::vector<std::unique_ptr<Worker>> idle_workers_;
-  std::mutex decode_mutex_, encode_mutex_;       ///< never contended: they order a serial stage's visits from different threads
+  std::mutex decode_mutex_,
+      encode_mutex_;  ///< never contended: they order a serial stage's visits from different threads
   std::int64_t next_number_ = 0;
   std::int64_t first_pts_ = 0;
   bool input_done_ = false;
@@ -102,7 +109,8 @@ class VideoJob {
   std::exception_ptr failure_;
 };
 
-VideoJob::VideoJob(JobState& state, media::Source& source) : state_(state), source_(source), decoder_(source.video()) {}
+VideoJob::VideoJob(JobState& state, media::Source& source)
+    : state_(state), source_(source), decoder_(source.video()) {}
 
 void VideoJob::run() {
   open_output();
@@ -118,16 +126,19 @@ void VideoJob::open_output() {
   const JobOptions& options = state_.options;
   media::StillKind kind{};
   if (media::parse_still(options.output.string(), kind)) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}: the input is a video, so the output cannot be a single picture; use .mp4, .mov, .mkv or .webm",
+    throw Error(ErrorCode::unsupported, fmt::format("{}: the input is a video, so the output cannot be a "
+                                                    "single picture; use .mp4, .mov, .mkv or .webm",
                                                     options.output.string()));
   }
   std::error_code ignored;
   const auto status = std::filesystem::status(options.output, ignored);
   const bool streaming = media::is_standard_stream(options.output) ||
-                         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) && !std::filesystem::is_directory(status));
+                         (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
+                          !std::filesystem::is_directory(status));
   container_ = media::choose_container(options.output.string(), streaming);
   if (streaming && options.dry_run) return;
-  file_ = std::make_unique<media::OutputFile>(options.output, media::OutputFileOptions{options.overwrite, files_to_protect(options)});
+  file_ = std::make_unique<media::OutputFile>(
+      options.output, media::OutputFileOptions{options.overwrite, files_to_protect(options)});
 }
 
 /// The next picture, or null at the end. Packets of other streams that come before it are added to `copied`.
@@ -152,15 +163,18 @@ void VideoJob::read_first_frame() {
   plan_ = media::plan_streams(source_, *container_);
   for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
     const media::StreamAction action = plan_.streams[i].action;
-    if (action == media::StreamAction::drop || action == media::StreamAction::attach) source_.ignore(static_cast<int>(i));
+    if (action == media::StreamAction::drop || action == media::StreamAction::attach)
+      source_.ignore(static_cast<int>(i));
   }
   state_.notice(plan_.notices);
   const trace::StageClock::Scope timing(state_.clocks.decode);
   first_ = next_frame(early_);
   if (first_) return;
   if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
-  throw Error(ErrorCode::media, fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)", source_.path().string(),
-                                            source_.video_index(), decoder_.damaged() + source_.damaged_packets()));
+  throw Error(ErrorCode::media,
+              fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)",
+                          source_.path().string(), source_.video_index(),
+                          decoder_.damaged() + source_.damaged_packets()));
 }
 
 void VideoJob::plan_pictures() {
@@ -175,29 +189,41 @@ void VideoJob::plan_pictures() {
   if (flow_.turn) {
     wanted.pixel_format = turnable(wanted.pixel_format);
     wanted = media::upright_format(wanted);
-    state_.notice(fmt::format("a {} file cannot say how a picture is to be turned: the pictures themselves are", container_->name));
+    state_.notice(fmt::format(
+        "a {} file cannot say how a picture is to be turned: the pictures themselves are", container_->name));
   }
   const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
   const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
-  if (gray) wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10 : AV_PIX_FMT_YUV420P;
+  if (gray)
+    wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10
+                                                                                      : AV_PIX_FMT_YUV420P;
   const bool want_alpha = options.effect == Effect::remove || alpha_in;
 
-  encoder_options_ = {.name = options.encoder, .crf = options.crf, .preset = options.preset, .threads = 0, .extra = options.encoder_options};
+  encoder_options_ = {.name = options.encoder,
+                      .crf = options.crf,
+                      .preset = options.preset,
+                      .threads = 0,
+                      .extra = options.encoder_options};
   if (options.threads > 0) encoder_options_.threads = options.threads;
   choice_ = media::choose_encoder(*container_, wanted, want_alpha, encoder_options_, supported_formats());
   state_.notice(choice_.notices);
   if (options.effect == Effect::remove && !choice_.alpha) {
-    state_.notice(fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov and .webm carry transparency)",
-                              choice_.codec->name, container_->name));
+    state_.notice(
+        fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov and "
+                    ".webm carry transparency)",
+                    choice_.codec->name, container_->name));
   } else if (alpha_in && !choice_.alpha) {
-    state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost", choice_.codec->name, container_->name));
+    state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost",
+                              choice_.codec->name, container_->name));
   }
 
   flow_.result = wanted;
   flow_.result.pixel_format = choice_.pixel_format;
   flow_.work = flow_.result;
-  if (choice_.alpha && !alpha_in) flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(choice_.pixel_format)));
-  const bool rgb_in = has_flag(flow_.decoded.pixel_format, AV_PIX_FMT_FLAG_RGB), rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  if (choice_.alpha && !alpha_in)
+    flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(choice_.pixel_format)));
+  const bool rgb_in = has_flag(flow_.decoded.pixel_format, AV_PIX_FMT_FLAG_RGB),
+             rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
   if (rgb_in && !rgb_out) {
     for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
       format->matrix = AVCOL_SPC_BT709;
@@ -217,14 +243,17 @@ void VideoJob::plan_pictures() {
 
 void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
-  processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(), state_.isa, state_.clocks);
+  processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
+                                           state_.isa, state_.clocks);
   const bool global_header = (container_->flags & AVFMT_GLOBALHEADER) != 0;
   encoder_ = std::make_unique<media::Encoder>(choice_, flow_.result, encoder_options_, global_header);
-  state_.report.output_summary = fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, choice_.codec->name,
-                                             av_get_pix_fmt_name(choice_.pixel_format), container_->name);
+  state_.report.output_summary =
+      fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, choice_.codec->name,
+                  av_get_pix_fmt_name(choice_.pixel_format), container_->name);
   state_.report.output = state_.options.output;
   if (!file_ || state_.options.dry_run) return;
-  muxer_ = std::make_unique<media::Muxer>(*file_, *container_, source_, plan_, encoder_->context(), flow_.result);
+  muxer_ =
+      std::make_unique<media::Muxer>(*file_, *container_, source_, plan_, encoder_->context(), flow_.result);
   state_.notice(muxer_->notices());
 }
 
@@ -256,7 +285,8 @@ bool VideoJob::decode(Token& token) {
   }
   token.number = next_number_++;
   if (background_ && background_->moving()) {
-    token.background = background_->at(static_cast<double>(token.decoded->pts - first_pts_) * av_q2d(flow_.decoded.time_base));
+    token.background = background_->at(static_cast<double>(token.decoded->pts - first_pts_) *
+                                       av_q2d(flow_.decoded.time_base));
   }
   return true;
 }
@@ -320,12 +350,15 @@ std::string_view VideoJob::busiest_stage() const {
                                                         {"mask", clocks.mask.seconds() / workers},
                                                         {"composite", clocks.composite.seconds() / workers},
                                                         {"encode", clocks.encode.seconds()}};
-  return std::max_element(std::begin(stages), std::end(stages), [](const auto& a, const auto& b) { return a.second < b.second; })->first;
+  return std::max_element(std::begin(stages), std::end(stages),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 void VideoJob::report_progress() {
   if (!state_.callbacks.progress) return;
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   state_.callbacks.progress({state_.report.frames, source_.expected_frames(), seconds, busiest_stage()});
 }
 
@@ -371,10 +404,11 @@ void VideoJob::run_stages() {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, count + 1);
   tbb::task_arena arena(state_.threads);
   arena.execute([&] {
-    tbb::parallel_pipeline(static_cast<std::size_t>(token_count),
-                           tbb::make_filter<void, Token*>(tbb::filter_mode::serial_in_order, decode_stage) &
-                               tbb::make_filter<Token*, Token*>(tbb::filter_mode::parallel, process_stage) &
-                               tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, encode_stage));
+    tbb::parallel_pipeline(
+        static_cast<std::size_t>(token_count),
+        tbb::make_filter<void, Token*>(tbb::filter_mode::serial_in_order, decode_stage) &
+            tbb::make_filter<Token*, Token*>(tbb::filter_mode::parallel, process_stage) &
+            tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, encode_stage));
   });
   const std::lock_guard lock(failure_mutex_);
   if (failure_) std::rethrow_exception(failure_);
@@ -398,7 +432,8 @@ void VideoJob::finish() {
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames) / busy;
   if (encoder_->packets() != report.frames) {
-    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out", report.frames, encoder_->packets()));
+    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out",
+                                                 report.frames, encoder_->packets()));
   }
   report.output_bytes = file_->bytes_written();
   if (report.interrupted) {
@@ -408,11 +443,16 @@ void VideoJob::finish() {
   }
   report.damaged_packets = decoder_.damaged() + source_.damaged_packets();
   if (report.damaged_packets > 0) {
-    state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept", report.damaged_packets));
+    state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept",
+                              report.damaged_packets));
   }
-  if (decoder_.concealed() > 0) state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible", decoder_.concealed()));
+  if (decoder_.concealed() > 0)
+    state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible",
+                              decoder_.concealed()));
   if (decoder_.retimed() > 0) {
-    state_.notice(fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between", decoder_.retimed()));
+    state_.notice(
+        fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between",
+                    decoder_.retimed()));
   }
 }
 

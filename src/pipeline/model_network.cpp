@@ -1,0 +1,140 @@
+#include "pipeline/model_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace saccade::pipeline {
+
+namespace {
+
+/// Side of the input of a model that takes any size and says nothing of its preference.
+constexpr std::int64_t kDefaultSide = 512;
+constexpr std::size_t kRank = 4;
+
+struct InputAxes {
+  std::size_t channels, height, width;
+};
+InputAxes axes_of(TensorLayout layout) {
+  return layout == TensorLayout::nhwc ? InputAxes{3, 1, 2} : InputAxes{1, 2, 3};
+}
+
+class ModelRun : public NetworkRun {
+ public:
+  ModelRun(const Plan& plan, std::size_t output, int threads)
+      : context_(plan.make_context({.threads = threads})), output_(output) {
+    inputs_.emplace_back(plan.inputs().front().dtype, plan.inputs().front().shape);
+    for (const TensorInfo& info : plan.outputs()) outputs_.emplace_back(info.dtype, info.shape);
+  }
+  float* input() override { return inputs_.front().data<float>(); }
+  const void* run() override {
+    context_.run(inputs_, outputs_);
+    return outputs_[output_].raw();
+  }
+
+ private:
+  Context context_;
+  std::size_t output_;
+  std::vector<Tensor> inputs_, outputs_;
+};
+
+class ModelNetwork : public Network {
+ public:
+  ModelNetwork(ModelSpec spec, Plan plan, std::size_t output)
+      : spec_(std::move(spec)),
+        plan_(std::move(plan)),
+        output_index_(output),
+        axes_(axes_of(spec_.input.layout)) {
+    const TensorInfo& info = plan_.outputs()[output];
+    output_ = vision::output_layout(spec_.output, info.dtype, info.shape);
+  }
+  const ModelSpec& spec() const override { return spec_; }
+  int input_width() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.width]); }
+  int input_height() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.height]); }
+  vision::OutputLayout output() const override { return output_; }
+  std::unique_ptr<NetworkRun> make_run(int threads) const override {
+    return std::make_unique<ModelRun>(plan_, output_index_, threads);
+  }
+
+ private:
+  ModelSpec spec_;
+  Plan plan_;
+  std::size_t output_index_;
+  InputAxes axes_;
+  vision::OutputLayout output_;
+};
+
+std::string list_names(const std::vector<TensorInfo>& tensors) {
+  std::string list;
+  for (const TensorInfo& t : tensors)
+    list += (list.empty() ? "" : ", ") + t.name + " " + shape_string(t.shape);
+  return list;
+}
+
+/// The concrete shape of the picture input.
+Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::string& name) {
+  if (input.shape.size() != kRank) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: input '{}' is {}, expected a picture of four dimensions", name, input.name,
+                            shape_string(input.shape)));
+  }
+  const InputAxes axes = axes_of(spec.input.layout);
+  Shape shape = input.shape;
+  shape[0] = 1;
+  if (shape[axes.channels] < 0) shape[axes.channels] = spec.input.order == ColorOrder::gray ? 1 : 3;
+  if (shape[axes.height] < 0) shape[axes.height] = spec.input.height > 0 ? spec.input.height : kDefaultSide;
+  if (shape[axes.width] < 0) shape[axes.width] = spec.input.width > 0 ? spec.input.width : kDefaultSide;
+  const std::int64_t channels = spec.input.order == ColorOrder::gray ? 1 : 3;
+  if (shape[axes.channels] != channels) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: input '{}' is {}, which has {} channels where {} are expected; a model.yaml "
+                            "beside the model can say "
+                            "otherwise (input.layout, input.order)",
+                            name, input.name, shape_string(input.shape), shape[axes.channels], channels));
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
+                                      std::optional<Isa> max_isa) {
+  const std::string name = model.path().string();
+  ModelSpec spec = model.spec();
+  if (model.inputs().size() != 1) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}: has {} inputs ({}), expected one picture", name,
+                                                    model.inputs().size(), list_names(model.inputs())));
+  }
+  CompileOptions options;
+  const TensorInfo& input = model.inputs().front();
+  options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
+  options.max_isa = max_isa;
+  Plan plan = model.compile(target, options);
+  if (plan.inputs().front().dtype != DType::f32) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: input '{}' is {}, only float32 can be fed with pictures", name, input.name,
+                            dtype_name(plan.inputs().front().dtype)));
+  }
+  const auto& outputs = plan.outputs();
+  std::size_t index = 0;
+  if (!spec.output.tensor.empty()) {
+    const auto found = std::find_if(outputs.begin(), outputs.end(),
+                                    [&](const TensorInfo& t) { return t.name == spec.output.tensor; });
+    if (found == outputs.end()) {
+      throw Error(ErrorCode::invalid_argument, fmt::format("{}: has no output '{}'; its outputs are {}", name,
+                                                           spec.output.tensor, list_names(outputs)));
+    }
+    index = static_cast<std::size_t>(found - outputs.begin());
+  } else if (outputs.empty()) {
+    throw Error(ErrorCode::unsupported, name + ": has no output");
+  }
+  try {
+    return std::make_unique<ModelNetwork>(std::move(spec), std::move(plan), index);
+  } catch (const Error& e) {
+    throw e.within(name);
+  }
+}
+
+}  // namespace saccade::pipeline

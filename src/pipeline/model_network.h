@@ -1,0 +1,19 @@
+// A compiled model as the pipeline's network.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "compiler/target.h"
+#include "pipeline/network.h"
+#include "saccade/model.h"
+
+namespace saccade::pipeline {
+
+/// Compiles `model` for one picture at a time. Inputs whose size the model leaves open get that of its spec,
+/// else kDefaultSide. Throws Error(unsupported | shape_mismatch) for a model that is not "one picture in, one
+/// tensor out".
+std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
+                                      std::optional<Isa> max_isa);
+
+}  // namespace saccade::pipeline
