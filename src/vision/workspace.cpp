@@ -7,18 +7,19 @@
 
 namespace saccade::vision {
 
-std::uint8_t* Workspace::reserve(std::size_t bytes) {
-  if (bytes > bytes_) {
+std::uint8_t* Workspace::reserve(std::size_t bytes, Scratch part) {
+  Block& block = blocks_[static_cast<std::size_t>(part)];
+  if (bytes > block.bytes) {
     constexpr std::size_t kAlignment = 64;
     const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    memory_.reset();
-    bytes_ = 0;
-    memory_ = {static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, rounded)), std::free};
-    if (memory_ == nullptr)
+    block.memory.reset();
+    block.bytes = 0;
+    block.memory = {static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, rounded)), std::free};
+    if (block.memory == nullptr)
       throw Error(ErrorCode::limit, "no memory for " + std::to_string(bytes) + " bytes of scratch");
-    bytes_ = rounded;
+    block.bytes = rounded;
   }
-  return memory_.get();
+  return block.memory.get();
 }
 
 }  // namespace saccade::vision

@@ -17,4 +17,8 @@ const PreprocessKernels& preprocess_kernels(Isa isa) noexcept {
   return select(isa, portable::kPreprocess, avx2::kPreprocess, avx512::kPreprocess);
 }
 
+const MaskKernels& mask_kernels(Isa isa) noexcept {
+  return select(isa, portable::kMask, avx2::kMask, avx512::kMask);
+}
+
 }  // namespace saccade::vision

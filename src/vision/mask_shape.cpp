@@ -1,0 +1,183 @@
+#include "vision/mask_shape.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "saccade/error.h"
+#include "vision/kernels/kernel_tables.h"
+
+namespace saccade::vision {
+
+namespace {
+
+constexpr float kMaxGrow = 256, kMaxFeather = 128;
+constexpr int kTapBits = 14;
+
+// The kernels of one sample type.
+template <class T>
+struct Ops;
+template <>
+struct Ops<std::uint8_t> {
+  static auto raise(const MaskKernels& k) noexcept { return k.raise_u8; }
+  static auto lower(const MaskKernels& k) noexcept { return k.lower_u8; }
+  static auto weigh(const MaskKernels& k) noexcept { return k.weigh_u8; }
+  static auto settle(const MaskKernels& k) noexcept { return k.settle_u8; }
+};
+template <>
+struct Ops<std::uint16_t> {
+  static auto raise(const MaskKernels& k) noexcept { return k.raise_u16; }
+  static auto lower(const MaskKernels& k) noexcept { return k.lower_u16; }
+  static auto weigh(const MaskKernels& k) noexcept { return k.weigh_u16; }
+  static auto settle(const MaskKernels& k) noexcept { return k.settle_u16; }
+};
+
+template <class T>
+T* row_of(const PlaneView& plane, int y) noexcept {
+  return reinterpret_cast<T*>(plane.data + plane.stride * y);
+}
+
+std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 63) / 64 * 64; }
+
+// Whole weights that sum to 2^14 exactly, so that a constant plane stays what it is.
+std::vector<std::uint32_t> gaussian_taps(double sigma) {
+  const int radius = std::max(1, static_cast<int>(std::ceil(3 * sigma)));
+  std::vector<double> exact;
+  double total = 0;
+  for (int i = 0; i <= radius; ++i) {
+    exact.push_back(std::exp(-0.5 * i * i / (sigma * sigma)));
+    total += (i == 0 ? 1 : 2) * exact.back();
+  }
+  std::vector<std::uint32_t> taps;
+  std::uint32_t outer = 0;
+  for (const double e : exact)
+    taps.push_back(static_cast<std::uint32_t>(std::lround(e / total * (1 << kTapBits))));
+  while (taps.size() > 1 && taps.back() == 0) taps.pop_back();
+  for (std::size_t i = 1; i < taps.size(); ++i) outer += 2 * taps[i];
+  taps[0] = (1u << kTapBits) - outer;
+  return taps;
+}
+
+}  // namespace
+
+MaskShape::MaskShape(float grow, float feather, Isa isa) {
+  if (!(std::abs(grow) <= kMaxGrow))
+    throw Error(ErrorCode::invalid_argument,
+                "grow of " + std::to_string(grow) + " pixels: must be within -256 and 256");
+  if (!(feather >= 0 && feather <= kMaxFeather))
+    throw Error(ErrorCode::invalid_argument,
+                "feather of " + std::to_string(feather) + " pixels: must be within 0 and 128");
+  kernels_ = &mask_kernels(isa);
+  erode_ = grow < 0;
+  const double radius = std::abs(grow);
+  if (radius >= 1)
+    for (int dy = 0; dy <= radius; ++dy)
+      half_widths_.push_back(static_cast<int>(std::sqrt(radius * radius - dy * dy)));
+  if (feather > 0.1f) taps_ = gaussian_taps(feather);
+}
+
+void MaskShape::run(const PlaneView& alpha, Workspace& workspace) const {
+  if (!half_widths_.empty()) {
+    if (alpha.depth > 8)
+      grow<std::uint16_t>(alpha, workspace);
+    else
+      grow<std::uint8_t>(alpha, workspace);
+  }
+  if (!taps_.empty()) {
+    if (alpha.depth > 8)
+      feather<std::uint16_t>(alpha, workspace);
+    else
+      feather<std::uint8_t>(alpha, workspace);
+  }
+}
+
+// Every source row is widened step by step to the disc's half-widths and merged into the target rows that lie
+// at the distance where the disc is that wide. A ring holds the target rows that are not complete yet.
+template <class T>
+void MaskShape::grow(const PlaneView& alpha, Workspace& workspace) const {
+  const int radius = static_cast<int>(half_widths_.size()) - 1, widest = half_widths_[0];
+  const int ring = 2 * radius + 1, width = alpha.width, height = alpha.height;
+  const std::size_t pitch = padded(width);
+  // Beyond the edge stands the value that changes nothing.
+  const T neutral = erode_ ? static_cast<T>((1 << alpha.depth) - 1) : T{0};
+  const std::size_t wide = padded(width + 2 * widest);
+  T* rows = reinterpret_cast<T*>(
+      workspace.reserve((static_cast<std::size_t>(ring) * pitch + 2 * wide) * sizeof(T), Scratch::shape));
+  T* source =
+      rows + static_cast<std::size_t>(ring) * pitch;  // the row with `widest` neutral samples on both sides
+  T* widened = source + wide;
+  const auto merge = erode_ ? Ops<T>::lower(*kernels_) : Ops<T>::raise(*kernels_);
+  const auto target = [&](int y) { return rows + static_cast<std::size_t>(y % ring) * pitch; };
+
+  for (int y = 0; y < std::min(radius, height); ++y) std::fill_n(target(y), width, neutral);
+  for (int y = 0; y < height + radius; ++y) {
+    if (y + radius < height) std::fill_n(target(y + radius), width, neutral);
+    if (y < height) {
+      std::fill_n(source, width + 2 * widest, neutral);
+      std::memcpy(source + widest, row_of<T>(alpha, y), static_cast<std::size_t>(width) * sizeof(T));
+      std::memcpy(widened, source + widest, static_cast<std::size_t>(width) * sizeof(T));
+      int half_width = 0;
+      // From the disc's far rows, which are narrow, to its middle.
+      for (int dy = radius; dy >= 0; --dy) {
+        for (; half_width < half_widths_[static_cast<std::size_t>(dy)]; ++half_width) {
+          merge(source + widest - half_width - 1, widened, width);
+          merge(source + widest + half_width + 1, widened, width);
+        }
+        if (y + dy < height) merge(widened, target(y + dy), width);
+        if (dy > 0 && y - dy >= 0) merge(widened, target(y - dy), width);
+      }
+    }
+    const int done = y - radius;
+    if (done >= 0)
+      std::memcpy(row_of<T>(alpha, done), target(done), static_cast<std::size_t>(width) * sizeof(T));
+  }
+}
+
+// Down the columns into 16-bit rows, then along them. A ring keeps copies of the source rows that are still
+// needed.
+template <class T>
+void MaskShape::feather(const PlaneView& alpha, Workspace& workspace) const {
+  const int radius = static_cast<int>(taps_.size()) - 1, width = alpha.width, height = alpha.height;
+  const int ring = 2 * radius + 1;
+  const std::size_t pitch = padded(width), wide = padded(width + 2 * radius);
+  const std::size_t ring_bytes = static_cast<std::size_t>(ring) * pitch * sizeof(T);
+  std::uint8_t* memory = workspace.reserve(
+      ring_bytes + pitch * sizeof(std::uint32_t) + wide * sizeof(std::uint16_t), Scratch::shape);
+  T* rows = reinterpret_cast<T*>(memory);
+  auto* sum = reinterpret_cast<std::uint32_t*>(memory + ring_bytes);
+  auto* middle = reinterpret_cast<std::uint16_t*>(sum + pitch);
+  // The middle rows keep all the bits that 16 can hold.
+  const int kept = 16 - alpha.depth;
+  const auto weigh = Ops<T>::weigh(*kernels_);
+  const auto source = [&](int y) {
+    return rows + static_cast<std::size_t>(std::clamp(y, 0, height - 1) % ring) * pitch;
+  };
+  const auto load = [&](int y) {
+    if (y < height)
+      std::memcpy(rows + static_cast<std::size_t>(y % ring) * pitch, row_of<T>(alpha, y),
+                  static_cast<std::size_t>(width) * sizeof(T));
+  };
+  for (int y = 0; y < radius; ++y) load(y);
+  for (int y = 0; y < height; ++y) {
+    load(y + radius);
+    std::fill_n(sum, width, 0u);
+    weigh(source(y), taps_[0], sum, width);
+    for (int k = 1; k <= radius; ++k) {
+      weigh(source(y - k), taps_[static_cast<std::size_t>(k)], sum, width);
+      weigh(source(y + k), taps_[static_cast<std::size_t>(k)], sum, width);
+    }
+    kernels_->settle_u16(sum, kTapBits - kept, width, middle + radius);
+    std::fill_n(middle, radius, middle[radius]);
+    std::fill_n(middle + radius + width, radius, middle[radius + width - 1]);
+    std::fill_n(sum, width, 0u);
+    kernels_->weigh_u16(middle + radius, taps_[0], sum, width);
+    for (int k = 1; k <= radius; ++k) {
+      kernels_->weigh_u16(middle + radius - k, taps_[static_cast<std::size_t>(k)], sum, width);
+      kernels_->weigh_u16(middle + radius + k, taps_[static_cast<std::size_t>(k)], sum, width);
+    }
+    Ops<T>::settle (*kernels_)(sum, kTapBits + kept, width, row_of<T>(alpha, y));
+  }
+}
+
+}  // namespace saccade::vision
