@@ -29,6 +29,8 @@ int dispatch(int argc, char** argv) {
   cli::add_infer(app);
   cli::add_inspect(app);
   cli::add_bench(app);
+  cli::add_fetch(app);
+  cli::add_doctor(app);
 
   if (argc < 2) {
     std::fputs(app.help().c_str(), stderr);
