@@ -42,7 +42,8 @@ struct OutputSpec {
   TensorLayout layout = TensorLayout::nchw;
   std::vector<std::string> class_names;  ///< by channel or index; may be empty
   std::vector<std::array<std::uint8_t, 3>> class_colors;
-  int background_class = 0;  ///< class that is not foreground, for class_logits and class_map
+  int background_class = 0;    ///< class that is not foreground, for class_logits and class_map
+  int foreground_channel = 0;  ///< the channel that counts, for probability, logits and alpha of several
 };
 
 struct ModelSpec {

@@ -11,26 +11,48 @@
 
 namespace saccade::spec {
 
-/// What the model file declares of its first input and of its outputs.
-struct Signature {
-  std::vector<std::pair<std::string, Shape>> inputs;
-  std::vector<std::pair<std::string, Shape>> outputs;
+/// An input or output as the model file declares it; -1 for unknown dimensions.
+struct Declared {
+  std::string name;
+  Shape shape;
+  DType dtype = DType::f32;
+  /// Outputs: the canonical operator that decides the range of the values ("Sigmoid", "Softmax", "Conv"); ""
+  /// if not known.
+  std::string producer;
 };
 
-/// In order: `model.yaml` or `<stem>.yaml` beside the model, the built-in spec of that file's content, `metadata` of the
-/// file, defaults from the signature. Throws Error(invalid_argument) for a faulty yaml (unknown key, with a suggestion).
+/// What the model file declares of its inputs and outputs.
+struct Signature {
+  std::vector<Declared> inputs;
+  std::vector<Declared> outputs;
+};
+
+/// In order: `<stem>.yaml` or `model.yaml` beside the model, the built-in spec of that file's content,
+/// `metadata` of the file, defaults from the signature. A yaml changes what it names and keeps the rest of
+/// what would hold without it. Throws Error(invalid_argument) for a faulty yaml (unknown key or value, with a
+/// suggestion).
 ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
                   const std::optional<ModelSpec>& metadata);
 
+/// The spec that Saccade carries for the file with that SHA-256, or nullopt.
+std::optional<ModelSpec> built_in(const std::string& sha256);
+
+/// What holds for a model that nothing is known of (the rules are in docs/model-spec.md). `stem` becomes its
+/// name.
+ModelSpec defaults(const std::string& stem, const Signature& signature);
+
+/// `base` with what the YAML text says; `where` names it in messages. Throws Error(invalid_argument).
+ModelSpec parse_yaml(const std::string& text, const std::string& where, const ModelSpec& base);
+
 /// Models that `saccade fetch` knows.
 struct Alias {
-  std::string name;          ///< "selfie"
-  std::string package;       ///< PyPI requirement: "mediapipe==0.10.21"
-  std::string wheel;         ///< file name of the wheel
+  std::string name;     ///< "selfie"
+  std::string package;  ///< PyPI requirement: "mediapipe==0.10.21"
+  std::string wheel;    ///< file name of the wheel
   std::string wheel_sha256;
-  std::string member;        ///< path inside the wheel
-  std::string sha256;        ///< of the member
-  std::string file;          ///< name in the cache
+  std::string member;  ///< path inside the wheel
+  std::string sha256;  ///< of the member
+  std::string file;    ///< name in the cache
   std::string licence;
 };
 const std::vector<Alias>& aliases();

@@ -1,0 +1,22 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "import/onnx/operator.h"
+
+namespace saccade::import {
+
+const OnnxTranslation* find_translation(std::string_view op) {
+  static const auto kTable = [] {
+    std::unordered_map<std::string_view, const OnnxTranslation*> table;
+    for (const auto group :
+         {activation_translations(), constant_translations(), conv_translations(), indexing_translations(),
+          math_translations(), normalization_translations(), pool_translations(), reduce_translations(),
+          resize_translations(), shape_translations()})
+      for (const OnnxTranslation& entry : group) table.emplace(entry.op, &entry);
+    return table;
+  }();
+  const auto found = kTable.find(op);
+  return found != kTable.end() ? found->second : nullptr;
+}
+
+}  // namespace saccade::import

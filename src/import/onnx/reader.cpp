@@ -1,0 +1,284 @@
+#include "import/onnx/reader.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <limits>
+#include <map>
+#include <unordered_map>
+
+#include "import/onnx/operator.h"
+#include "import/onnx/order.h"
+#include "ir/verify.h"
+#include "saccade/error.h"
+
+namespace saccade::import {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::invalid_model, message); }
+
+std::string canonical_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+onnx::ModelProto parse(std::span<const std::byte> bytes, const LoadLimits& limits) {
+  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorCode::limit, "an ONNX file of 2 GiB or more must keep its weights in external data");
+  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(&array);
+  // A graph inside a graph is three messages deep: node, attribute, graph.
+  stream.SetRecursionLimit(static_cast<int>(std::clamp<std::int64_t>(limits.max_nesting, 1, 1000)) * 3 + 10);
+  onnx::ModelProto model;
+  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    fail("is not an ONNX file, or is damaged or cut short (the protobuf message does not parse)");
+  return model;
+}
+
+/// What one graph can name, chained to the graph around it.
+struct Scope {
+  Scope* outer = nullptr;
+  GraphBuilder builder;
+  std::unordered_map<std::string, ir::ValueId> values;
+  std::vector<std::string>
+      captured;  ///< names that this graph takes from outside, in the order of its extra inputs
+};
+
+class OnnxReader {
+ public:
+  OnnxReader(onnx::ModelProto& model, const std::filesystem::path& path, const LoadLimits& limits)
+      : model_(model), limits_(limits), tensors_(path, limits) {}
+
+  Imported read() {
+    read_versions();
+    if (!model_.has_graph()) fail("holds no graph");
+    Imported imported;
+    imported.format = "ONNX";
+    imported.producer = model_.producer_name();
+    if (!model_.producer_version().empty()) imported.producer += " " + model_.producer_version();
+    Scope scope;
+    read_graph(*model_.mutable_graph(), scope, 0);
+    if (scope.builder.graph.outputs.empty()) fail("has no outputs");
+    imported.graph = std::move(scope.builder.graph);
+    imported.missing = missing_.take();
+    imported.foreign_ops.assign(counts_.begin(), counts_.end());
+    if (imported.missing.empty()) ir::verify(imported.graph);
+    return imported;
+  }
+
+ private:
+  void read_versions() {
+    if (!model_.has_ir_version() || model_.ir_version() < 1) fail("declares no IR version");
+    if (model_.ir_version() > kNewestIrVersion)
+      throw Error(ErrorCode::unsupported, fmt::format("has ONNX IR version {}; this version reads up to {}",
+                                                      model_.ir_version(), kNewestIrVersion));
+    for (const auto& opset : model_.opset_import()) {
+      const auto [known, fresh] = opsets_.emplace(canonical_domain(opset.domain()), opset.version());
+      if (!fresh && known->second != opset.version())
+        fail(fmt::format("declares operator set '{}' twice, as {} and {}", opset.domain(), known->second,
+                         opset.version()));
+    }
+    const auto standard = opsets_.find("");
+    if (standard == opsets_.end()) {
+      if (opsets_.empty()) fail("declares no operator set");
+      return;
+    }
+    const std::int64_t version = standard->second;
+    if (version < 1) fail(fmt::format("declares operator set {}", version));
+    if (version < kOldestOpset)
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("uses ONNX operator set {}; the oldest that is read is {}", version, kOldestOpset));
+    if (version > kNewestOpset)
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("uses ONNX operator set {}; the newest that is known is {}", version, kNewestOpset));
+  }
+
+  void read_graph(onnx::GraphProto& graph, Scope& scope, std::int64_t depth) {
+    if (depth > limits_.max_nesting)
+      throw Error(ErrorCode::limit, fmt::format("graphs are nested deeper than {}", limits_.max_nesting));
+    scope.builder.graph.name = graph.name();
+    read_initializers(graph, scope);
+    read_inputs(graph, scope);
+    nodes_ += graph.node_size();
+    if (nodes_ > limits_.max_nodes)
+      throw Error(ErrorCode::limit, fmt::format("has more than {} nodes", limits_.max_nodes));
+    const auto is_known = [&](const std::string& name) { return knows(scope, name); };
+    const auto is_taken = [&](const std::string& name) { return scope.values.contains(name); };
+    for (const std::size_t i : topological_order(graph.node(), is_known, is_taken))
+      read_node(*graph.mutable_node(static_cast<int>(i)), scope, depth);
+    read_outputs(graph, scope);
+  }
+
+  void read_initializers(onnx::GraphProto& graph, Scope& scope) {
+    for (const auto& sparse : graph.sparse_initializer())
+      missing_.add("sparse initialiser", sparse.values().name(), "sparse tensors are not supported");
+    for (auto& proto : *graph.mutable_initializer()) {
+      const std::string name = proto.name();
+      if (name.empty()) fail("has an initialiser without a name");
+      if (scope.values.contains(name)) fail("has two initialisers named '" + name + "'");
+      try {
+        scope.values[name] =
+            scope.builder.graph.add_constant(name, tensors_.take(proto, "initialiser '" + name + "'"));
+      } catch (const NotSupported& reason) {
+        missing_.add("initialiser", name, reason.reason);
+        scope.values[name] = placeholder(scope, name);
+      }
+    }
+  }
+
+  void read_inputs(const onnx::GraphProto& graph, Scope& scope) {
+    std::set<std::string> names;
+    for (const auto& info : graph.input()) {
+      if (info.name().empty()) fail("has an input without a name");
+      if (!names.insert(info.name()).second) fail("has two inputs named '" + info.name() + "'");
+      if (scope.values.contains(info.name()))
+        continue;  // an initialiser that is listed as an input too: its default
+      ir::Value value;
+      value.name = info.name();
+      declare(info, value, "input");
+      const ir::ValueId id = scope.builder.graph.add_value(std::move(value));
+      scope.builder.graph.inputs.push_back(id);
+      scope.values[info.name()] = id;
+    }
+  }
+
+  /// Type and shape as the file declares them.
+  void declare(const onnx::ValueInfoProto& info, ir::Value& value, const char* role) {
+    if (!info.has_type()) return;  // a graph inside a graph may leave it out
+    if (!info.type().has_tensor_type()) {
+      missing_.add(role, info.name(), "only tensors are supported, not sequences, maps or optionals");
+      return;
+    }
+    const auto& type = info.type().tensor_type();
+    const std::optional<DType> dtype = onnx_dtype(type.elem_type());
+    if (dtype)
+      value.dtype = *dtype;
+    else if (type.elem_type() != 0)
+      missing_.add(role, info.name(),
+                   "tensors of " + onnx_dtype_name(type.elem_type()) + " are not supported");
+    if (!type.has_shape()) return;
+    Shape shape, known;
+    std::vector<std::string> symbols;
+    for (const auto& dim : type.shape().dim()) {
+      const bool fixed = dim.has_dim_value() && dim.dim_value() >= 0;
+      shape.push_back(fixed ? dim.dim_value() : -1);
+      symbols.push_back(fixed ? "" : dim.dim_param());
+      known.push_back(fixed ? dim.dim_value() : 1);
+    }
+    try {
+      checked_bytes(value.dtype, known, limits_);
+    } catch (const Error& error) {
+      throw error.within(std::string(role) + " '" + info.name() + "'");
+    }
+    value.shape = std::move(shape);
+    value.dim_names = std::move(symbols);
+  }
+
+  void read_outputs(const onnx::GraphProto& graph, Scope& scope) {
+    std::set<std::string> names;
+    for (const auto& info : graph.output()) {
+      if (!names.insert(info.name()).second) fail("has two outputs named '" + info.name() + "'");
+      const ir::ValueId id = find(scope, info.name());
+      if (id == ir::kNoValue) fail("output '" + info.name() + "' is never computed");
+      ir::Value declared;
+      declare(info, declared, "output");
+      ir::Value& value = scope.builder.graph.value(id);
+      if (!value.shape && declared.shape) {
+        value.shape = declared.shape;
+        value.dim_names = declared.dim_names;
+      }
+      scope.builder.graph.outputs.push_back(id);
+    }
+  }
+
+  void read_node(onnx::NodeProto& node, Scope& scope, std::int64_t depth) {
+    const std::string domain = canonical_domain(node.domain());
+    const std::string full_name = (domain.empty() ? "" : domain + "::") + node.op_type();
+    ++counts_[full_name];
+    std::vector<ir::ValueId> inputs;
+    for (const std::string& name : node.input())
+      inputs.push_back(name.empty() ? ir::kNoValue : find(scope, name));
+
+    const auto opset = opsets_.find(domain);
+    if (domain.empty() && opset == opsets_.end())
+      fail(describe(node) + " belongs to an operator set that the model does not declare");
+    const std::string missing_name =
+        opset != opsets_.end() ? fmt::format("{} (opset {})", full_name, opset->second) : full_name;
+    try {
+      const OnnxTranslation* translation = domain.empty() ? find_translation(node.op_type()) : nullptr;
+      if (translation == nullptr) throw NotSupported{"unknown operator"};
+      if (opset->second < translation->since)
+        fail(fmt::format("the operator exists since operator set {}, the model declares {}",
+                         translation->since, opset->second));
+      OnnxOperator op(node, opset->second, scope.builder, tensors_, std::move(inputs));
+      op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured) {
+        Scope inner;
+        inner.outer = &scope;
+        read_graph(graph, inner, depth + 1);
+        captured = inner.captured;
+        return std::make_shared<const ir::Graph>(std::move(inner.builder.graph));
+      };
+      translation->translate(op);
+      op.finish_reading();
+      for (const auto& [name, id] : op.results()) scope.values[name] = id;
+    } catch (const NotSupported& reason) {
+      missing_.add(missing_name, node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(),
+                   reason.reason);
+      for (const std::string& name : node.output())
+        if (!name.empty()) scope.values[name] = placeholder(scope, name);
+    } catch (const Error& error) {
+      throw error.within(describe(node));
+    }
+  }
+
+  /// Stands for what could not be translated; the graph is not used then.
+  static ir::ValueId placeholder(Scope& scope, const std::string& name) {
+    ir::Value value;
+    value.name = name;
+    return scope.builder.graph.add_value(std::move(value));
+  }
+
+  static bool knows(const Scope& scope, const std::string& name) {
+    for (const Scope* s = &scope; s != nullptr; s = s->outer)
+      if (s->values.contains(name)) return true;
+    return false;
+  }
+
+  /// The value of that name in this graph; one of a graph around it becomes an input here, a constant is
+  /// shared.
+  static ir::ValueId find(Scope& scope, const std::string& name) {
+    if (const auto found = scope.values.find(name); found != scope.values.end()) return found->second;
+    if (scope.outer == nullptr) return ir::kNoValue;
+    const ir::ValueId outside = find(*scope.outer, name);
+    if (outside == ir::kNoValue) return ir::kNoValue;
+    ir::Value value = scope.outer->builder.graph.value(outside);
+    value.name = name;
+    const bool is_constant = value.constant.has_value();
+    const ir::ValueId id = scope.builder.graph.add_value(std::move(value));
+    if (!is_constant) {
+      scope.builder.graph.inputs.push_back(id);
+      scope.captured.push_back(name);
+    }
+    scope.values[name] = id;
+    return id;
+  }
+
+  onnx::ModelProto& model_;
+  LoadLimits limits_;
+  OnnxTensors tensors_;
+  MissingList missing_;
+  std::map<std::string, std::int64_t> opsets_;
+  std::map<std::string, std::size_t> counts_;
+  std::int64_t nodes_ = 0;
+};
+
+}  // namespace
+
+Imported read_onnx(std::span<const std::byte> bytes, const std::filesystem::path& path,
+                   const LoadLimits& limits) {
+  onnx::ModelProto model = parse(bytes, limits);
+  return OnnxReader(model, path, limits).read();
+}
+
+}  // namespace saccade::import

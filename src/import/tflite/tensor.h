@@ -1,0 +1,41 @@
+// TFLite tensors: element types, constants.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "import/tflite/tflite_generated.h"
+#include "saccade/model.h"
+#include "saccade/tensor.h"
+
+namespace saccade::import {
+
+/// The DType of a TFLite element type, or nullopt for those that the IR does not have.
+std::optional<DType> tflite_dtype(tflite::TensorType type);
+
+/// Dimensions as declared; -1 where the signature leaves one free. A tensor without dimensions is a scalar.
+Shape tflite_shape(const tflite::Tensor& tensor);
+
+std::string tflite_name(const tflite::Tensor& tensor);
+
+/// Whether the integers of this tensor stand for real numbers.
+bool is_quantised(const tflite::Tensor& tensor);
+
+/// The file, as far as constants need it.
+struct TfliteFile {
+  const tflite::Model* model = nullptr;
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  ///< keeps `bytes` alive
+  LoadLimits limits;
+};
+
+/// The data of a constant tensor, as a view into the file where it is aligned; nullopt if the tensor has
+/// none. Throws Error(invalid_model | limit), NotSupported for types that the IR does not have.
+std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tensor& tensor);
+
+/// The real numbers that a quantised constant stands for.
+Tensor dequantised(const Tensor& data, const tflite::Tensor& tensor);
+
+}  // namespace saccade::import

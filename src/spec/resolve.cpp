@@ -1,0 +1,39 @@
+#include <array>
+#include <system_error>
+
+#include "base/files.h"
+#include "saccade/error.h"
+#include "spec/spec.h"
+
+namespace saccade::spec {
+
+namespace {
+
+constexpr std::uintmax_t kMostBytes = 1 << 20;  // of a yaml
+
+ModelSpec without_yaml(const std::string& stem, const std::string& sha256, const Signature& signature,
+                       const std::optional<ModelSpec>& metadata) {
+  if (auto known = built_in(sha256)) return *known;
+  if (metadata) return *metadata;
+  return defaults(stem, signature);
+}
+
+}  // namespace
+
+ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
+                  const std::optional<ModelSpec>& metadata) {
+  const std::string stem = model.stem().string();
+  const ModelSpec base = without_yaml(stem, sha256, signature, metadata);
+  if (model.empty()) return base;
+  for (const std::string& name : std::array<std::string, 2>{stem + ".yaml", "model.yaml"}) {
+    const std::filesystem::path file = model.parent_path() / name;
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) continue;
+    if (std::filesystem::file_size(file, ignored) > kMostBytes && !ignored)
+      throw Error(ErrorCode::limit, file.string() + ": is larger than 1 MiB, expected a short list of keys");
+    return parse_yaml(read_text(file), file.string(), base);
+  }
+  return base;
+}
+
+}  // namespace saccade::spec

@@ -1,0 +1,64 @@
+// Composes small TFLite models.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/import.h"
+#include "import/tflite/tflite_generated.h"
+
+namespace saccade::import {
+
+class TfliteModel {
+ public:
+  TfliteModel();
+
+  using Code = tflite::BuiltinOperator;
+  using Type = tflite::TensorType;
+
+  /// Returns the tensor's index.
+  int tensor(const std::string& name, const std::vector<int>& shape, Type type = Type::FLOAT32);
+  int floats(const std::string& name, const std::vector<int>& shape, const std::vector<float>& values);
+  int integers(const std::string& name, const std::vector<int>& shape,
+               const std::vector<std::int32_t>& values);
+  int raw(const std::string& name, const std::vector<int>& shape, Type type,
+          const std::vector<std::uint8_t>& bytes, const std::vector<float>& scales = {},
+          const std::vector<std::int64_t>& zero_points = {}, int axis = 0);
+  void set_quantised(int tensor, const std::vector<float>& scales,
+                     const std::vector<std::int64_t>& zero_points, int axis = 0);
+
+  void op(Code code, const std::vector<int>& inputs, const std::vector<int>& outputs,
+          tflite::BuiltinOptions type = tflite::BuiltinOptions::NONE, flatbuffers::Offset<void> options = 0);
+  void custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
+              const std::vector<std::uint8_t>& options);
+
+  template <class Options>
+  flatbuffers::Offset<void> options(Options offset) {
+    return offset.Union();
+  }
+  flatbuffers::FlatBufferBuilder& builder() { return builder_; }
+
+  /// Once; the composer is used up.
+  std::string bytes(const std::vector<int>& inputs, const std::vector<int>& outputs);
+
+ private:
+  struct TensorFields {
+    std::string name;
+    std::vector<int> shape;
+    Type type;
+    std::uint32_t buffer;
+    std::vector<float> scales;
+    std::vector<std::int64_t> zero_points;
+    int axis = 0;
+  };
+  std::uint32_t opcode(Code code, const std::string& custom);
+
+  flatbuffers::FlatBufferBuilder builder_;
+  std::vector<TensorFields> tensors_;
+  std::vector<std::vector<std::uint8_t>> buffers_;
+  std::vector<std::pair<Code, std::string>> codes_;
+  std::vector<flatbuffers::Offset<tflite::Operator>> operators_;
+};
+
+}  // namespace saccade::import
