@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "vision/kernels/mask/mask_kernels.h"
+#include "vision/kernels/spread_table.h"
 
 namespace saccade::vision {
 

@@ -21,4 +21,8 @@ const MaskKernels& mask_kernels(Isa isa) noexcept {
   return select(isa, portable::kMask, avx2::kMask, avx512::kMask);
 }
 
+const CompositeKernels& composite_kernels(Isa isa) noexcept {
+  return select(isa, portable::kComposite, avx2::kComposite, avx512::kComposite);
+}
+
 }  // namespace saccade::vision

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "saccade/isa.h"
+#include "vision/kernels/composite/composite_kernels.h"
 #include "vision/kernels/mask/mask_kernels.h"
 #include "vision/kernels/preprocess/preprocess_kernels.h"
 
@@ -12,6 +13,7 @@ namespace saccade::vision {
 /// The best table for a machine of that instruction set (`amx` uses the AVX-512 one).
 const PreprocessKernels& preprocess_kernels(Isa isa) noexcept;
 const MaskKernels& mask_kernels(Isa isa) noexcept;
+const CompositeKernels& composite_kernels(Isa isa) noexcept;
 
 /// The instruction sets that have tables of their own.
 inline constexpr std::array<Isa, 3> kKernelIsas = {Isa::portable, Isa::avx2, Isa::avx512};

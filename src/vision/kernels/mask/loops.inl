@@ -1,5 +1,6 @@
 // Plain loops, included by every unit inside its own namespace; the compiler vectorises them for the unit's
 // instruction set.
+#include "vision/kernels/spread_loops.inl"
 
 // exp by 2^n * polynomial; relative error below 3e-7, arguments outside -87..88 are clamped.
 inline float fast_exp(float x) noexcept {
@@ -80,22 +81,9 @@ inline void quantise_loop(const float* in, std::ptrdiff_t step, int n,
   for (int i = 0; i < n; ++i) out[i] = to_q15(in[i * step]);
 }
 
-inline std::int16_t multiply_q15(std::int16_t a, std::int16_t b) noexcept {
-  return static_cast<std::int16_t>((static_cast<std::int32_t>(a) * b + 0x4000) >> 15);
-}
-
-inline std::int16_t lerp_q15(std::int16_t a, std::int16_t b, std::int16_t weight) noexcept {
-  return static_cast<std::int16_t>(a + multiply_q15(static_cast<std::int16_t>(b - a), weight));
-}
-
 inline void lerp_rows_loop(const std::int16_t* a, const std::int16_t* b, std::int16_t weight, int n,
                            std::int16_t* __restrict out) noexcept {
   for (int i = 0; i < n; ++i) out[i] = lerp_q15(a[i], b[i], weight);
-}
-
-inline std::int16_t spread_at(const std::int16_t* row, const SpreadTable& table, int i) noexcept {
-  const std::int16_t* p = row + table.index[i];
-  return lerp_q15(p[0], p[1], table.weight[i]);
 }
 
 inline void spread_loop(const std::int16_t* row, const SpreadTable& table,

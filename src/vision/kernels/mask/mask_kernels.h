@@ -6,18 +6,9 @@
 #include <cstdint>
 
 #include "saccade/isa.h"
+#include "vision/kernels/spread_table.h"
 
 namespace saccade::vision {
-
-/// See Spread. Arrays are filled up to a multiple of 32 targets.
-struct SpreadTable {
-  int count;
-  const std::int32_t* index;   ///< left neighbour of each target
-  const std::int16_t* weight;  ///< of the right neighbour, in 1 / 2^15
-  const std::int32_t*
-      base;  ///< per 8 targets: where a window of 8 values starts; null: windows do not suffice
-  const std::uint8_t* shuffle;  ///< per target 2 byte positions within that window
-};
 
 /// Arg max over the candidate classes in one cell of the network's output, see ClassMapper.
 struct ArgmaxCell {
