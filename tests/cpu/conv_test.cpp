@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cpu/conv_check.h"
+
+namespace saccade::test {
+namespace {
+
+// Every case must at least run on the dense kernel of every instruction set.
+void check(const ConvCase& c) {
+  const std::vector<std::string> ran = check_conv_kernels(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.portable.fp32")) << describe(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512.fp32.emulated")) << describe(c);
+}
+
+TEST(Conv, ChannelTails) {
+  for (std::int64_t channels : {1, 3, 5, 8, 17})
+    for (std::int64_t filters : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 21, 24, 31, 33, 40, 49, 65})
+      check({.channels = channels, .filters = filters, .in_h = 5, .in_w = 7, .pads = {1, 1, 1, 1}});
+}
+
+TEST(Conv, Sizes) {
+  for (std::int64_t h : {1, 2, 3, 9, 17})
+    for (std::int64_t w : {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 25})
+      check({.channels = 5, .filters = 18, .in_h = h, .in_w = w, .pads = {1, 1, 1, 1}, .activation = "relu"});
+}
+
+TEST(Conv, Kernels) {
+  for (std::int64_t kh : {1, 2, 3, 5, 7})
+    for (std::int64_t kw : {1, 2, 3, 4, 7})
+      for (std::int64_t stride : {1, 2, 3})
+        for (std::int64_t dilation : {1, 2})
+          check({.channels = 3,
+                 .filters = 19,
+                 .in_h = 15,
+                 .in_w = 17,
+                 .kernel_h = kh,
+                 .kernel_w = kw,
+                 .stride_h = stride,
+                 .stride_w = stride,
+                 .dilation_h = dilation,
+                 .dilation_w = dilation,
+                 .pads = {kh / 2, kw / 2, kh / 2, kw / 2}});
+}
+
+TEST(Conv, UnequalStridesDilationsAndPads) {
+  check({.channels = 6,
+         .filters = 10,
+         .in_h = 13,
+         .in_w = 19,
+         .kernel_h = 3,
+         .kernel_w = 5,
+         .stride_h = 2,
+         .stride_w = 3,
+         .dilation_h = 2,
+         .dilation_w = 1,
+         .pads = {0, 3, 2, 1}});
+  check({.channels = 6,
+         .filters = 10,
+         .in_h = 4,
+         .in_w = 5,
+         .pads = {5, 7, 6, 9}});  // windows wholly in the padding
+  check({.channels = 6,
+         .filters = 10,
+         .in_h = 4,
+         .in_w = 5,
+         .stride_h = 2,
+         .stride_w = 2,
+         .pads = {0, 0, 1, 1}});
+  check({.channels = 9,
+         .filters = 20,
+         .in_h = 16,
+         .in_w = 16,
+         .dilation_h = 12,
+         .dilation_w = 12,
+         .pads = {12, 12, 12, 12}});
+  check({.channels = 9,
+         .filters = 20,
+         .in_h = 16,
+         .in_w = 16,
+         .dilation_h = 24,
+         .dilation_w = 24,
+         .pads = {24, 24, 24, 24}});
+  check({.channels = 4,
+         .filters = 8,
+         .in_h = 30,
+         .in_w = 30,
+         .dilation_h = 6,
+         .dilation_w = 6,
+         .pads = {6, 6, 6, 6}});
+}
+
+TEST(Conv, Groups) {
+  for (std::int64_t groups : {2, 3, 4})
+    for (std::int64_t per_group : {1, 3, 8, 17})
+      check({.groups = groups,
+             .channels = groups * 4,
+             .filters = groups * per_group,
+             .in_h = 7,
+             .in_w = 9,
+             .pads = {1, 1, 1, 1},
+             .residual = true});
+  check({.groups = 12, .channels = 12, .filters = 12, .in_h = 6, .in_w = 6, .pads = {1, 1, 1, 1}});
+}
+
+TEST(Conv, GapsAndResiduals) {
+  for (std::int64_t filters : {5, 16, 23})
+    for (bool in_place : {false, true})
+      check({.batch = 2,
+             .channels = 7,
+             .filters = filters,
+             .in_h = 9,
+             .in_w = 11,
+             .pads = {1, 1, 1, 1},
+             .residual = true,
+             .activation = "relu",
+             .src_gap = 5,
+             .dst_gap = 9,
+             .residual_gap = in_place ? 9 : 3,
+             .in_place = in_place});
+  check({.channels = 7, .filters = 9, .in_h = 9, .in_w = 11, .bias = false, .residual = true});
+  check({.channels = 7, .filters = 9, .in_h = 9, .in_w = 11, .bias = false});
+}
+
+TEST(Conv, Activations) {
+  for (const char* name : {"none", "relu", "sigmoid", "hard_swish", "silu", "tanh"})
+    for (std::int64_t filters : {3, 16, 21})
+      check({.channels = 6,
+             .filters = filters,
+             .in_h = 6,
+             .in_w = 7,
+             .pads = {1, 1, 1, 1},
+             .activation = name,
+             .dst_gap = 2});
+  check({.channels = 6, .filters = 21, .activation = "clip", .alpha = -0.5f, .beta = 1.25f});
+  check({.channels = 6, .filters = 21, .activation = "clip", .alpha = 0.0f, .beta = 6.0f});
+  check({.channels = 6, .filters = 21, .activation = "leaky_relu", .alpha = 0.1f});
+  check({.channels = 6, .filters = 21, .activation = "hard_sigmoid", .alpha = 0.2f, .beta = 0.5f});
+}
+
+TEST(Conv, BatchesAndManyChannels) {
+  check({.batch = 3, .channels = 20, .filters = 24, .in_h = 10, .in_w = 10, .pads = {1, 1, 1, 1}});
+  check({.channels = 300,
+         .filters = 70,
+         .in_h = 5,
+         .in_w = 9,
+         .pads = {1, 1, 1, 1},
+         .residual = true,
+         .activation = "hard_swish"});
+  check({.batch = 2,
+         .channels = 515,
+         .filters = 33,
+         .in_h = 9,
+         .in_w = 5,
+         .pads = {1, 1, 1, 1},
+         .residual = true,
+         .activation = "relu",
+         .dst_gap = 1,
+         .residual_gap = 1,
+         .in_place = true});
+}
+
+}  // namespace
+}  // namespace saccade::test
