@@ -1,0 +1,171 @@
+// Times every kernel of the table on the convolutions of the measured networks, one core.
+//   bench_conv [--isa ISA] [--network NAME] [--kernel TEXT] [--layer TEXT] [--ms MILLISECONDS]
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "conv_layers.h"
+#include "cpu/target.h"
+#include "fma.h"
+#include "saccade/isa.h"
+
+namespace {
+
+using namespace saccade;
+using compiler::Layout;
+using compiler::TensorDesc;
+
+// Seconds this thread has run: another program on the core does not count.
+double now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Median and best seconds of `body`, repeated for about `seconds`.
+struct Timing {
+  double median, best;
+};
+Timing measure(double seconds, const std::function<void()>& body) {
+  body();
+  std::vector<double> samples;
+  const double until = now() + seconds;
+  while (samples.size() < 5 || (now() < until && samples.size() < 2000)) {
+    const double start = now();
+    body();
+    samples.push_back(now() - start);
+  }
+  std::sort(samples.begin(), samples.end());
+  return {samples[samples.size() / 2], samples[0]};
+}
+
+// Multiply-adds a second in registers.
+double ceiling(Isa isa) {
+  double (*run)(long) = isa == Isa::portable ? cpu::portable::multiply_adds
+                        : isa == Isa::avx2   ? cpu::avx2::multiply_adds
+                                             : cpu::avx512::multiply_adds;
+  constexpr long kRounds = 200000;
+  double best = 0;
+  for (int i = 0; i < 20; ++i) {
+    const double start = now();
+    const double done = run(kRounds);
+    best = std::max(best, done / (now() - start));
+  }
+  return best;
+}
+
+TensorDesc image(Shape dims) {
+  TensorDesc desc;
+  desc.present = true;
+  desc.layout = Layout::channels_last;
+  desc.strides = compiler::dense_strides(dims, Layout::channels_last);
+  desc.dims = std::move(dims);
+  return desc;
+}
+
+Tensor random_tensor(Shape shape, float scale) {
+  Tensor t(DType::f32, std::move(shape));
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0.0f, scale);
+  for (std::int64_t i = 0; i < t.count(); ++i) t.data<float>()[i] = normal(random);
+  return t;
+}
+
+struct Options {
+  Isa isa = detected_isa();
+  std::string network, kernel, layer;
+  double seconds = 0.05;
+};
+
+void bench_layer(const bench::ConvLayer& layer, const Options& options, double rate,
+                 std::map<std::string, double>& totals) {
+  const std::int64_t k = layer.kernel, pad = layer.transposed ? 0 : (k - 1) / 2 * layer.dilation;
+  const std::int64_t out = layer.transposed
+                               ? layer.size * layer.stride
+                               : (layer.size + 2 * pad - (k - 1) * layer.dilation - 1) / layer.stride + 1;
+  ir::Node node;
+  node.op = layer.transposed ? "ConvTranspose" : "Conv";
+  node.attributes["strides"] = std::vector<std::int64_t>{layer.stride, layer.stride};
+  node.attributes["dilations"] = std::vector<std::int64_t>{layer.dilation, layer.dilation};
+  node.attributes["pads"] = std::vector<std::int64_t>{pad, pad, pad, pad};
+  node.attributes["activation"] = std::string("relu");
+  const Tensor weights = layer.transposed ? random_tensor({layer.channels, layer.filters, k, k}, 0.1f)
+                                          : random_tensor({layer.filters, layer.channels, k, k}, 0.1f);
+  const Tensor bias = random_tensor({layer.filters}, 0.1f);
+  const Tensor x = random_tensor({layer.size, layer.size, layer.channels}, 1.0f);
+  Tensor y = Tensor::zeros(DType::f32, {out, out, layer.filters});
+  TensorDesc w = image(weights.shape()), b;
+  b.present = true;
+  const std::vector<TensorDesc> inputs = {image({1, layer.channels, layer.size, layer.size}), w, b};
+  const std::vector<const Tensor*> constants = {nullptr, &weights, &bias};
+  const std::vector<TensorDesc> outputs = {image({1, layer.filters, out, out})};
+  const compiler::KernelQuery query{node, inputs, constants, outputs, compiler::Precision::fp32};
+  const double work = static_cast<double>(layer.channels * layer.filters * k * k) *
+                      static_cast<double>(layer.transposed ? layer.size * layer.size : out * out);
+  std::printf("%-14s %-10s %4lld->%-4lld %3lld k%lld s%lld d%-2lld x%lld %8.1f MF\n",
+              std::string(layer.network).c_str(), std::string(layer.name).c_str(),
+              static_cast<long long>(layer.channels), static_cast<long long>(layer.filters),
+              static_cast<long long>(layer.size), static_cast<long long>(k),
+              static_cast<long long>(layer.stride), static_cast<long long>(layer.dilation),
+              static_cast<long long>(layer.count), 2e-6 * work);
+  double best = 1e9, cheapest = 1e300, chosen = 0;
+  for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
+    if (kernel->op != node.op || kernel->isa != options.isa) continue;
+    if (kernel->name.find(options.kernel) == std::string_view::npos) continue;
+    if (kernel->can_run(query) != nullptr) continue;
+    const compiler::PreparedKernel prepared = kernel->prepare(query);
+    const Tensor thread_scratch(DType::u8, {static_cast<std::int64_t>(prepared.thread_scratch + 64)});
+    const Tensor shared_scratch(DType::u8, {static_cast<std::int64_t>(prepared.shared_scratch + 64)});
+    const void* const src[] = {x.raw(), nullptr, nullptr};
+    void* const dst[] = {y.raw()};
+    const Timing t = measure(options.seconds, [&] {
+      for (std::size_t phase = 0; phase < prepared.phase_tasks.size(); ++phase)
+        kernel->fn({prepared.state.get(), src, dst, const_cast<void*>(thread_scratch.raw()),
+                    const_cast<void*>(shared_scratch.raw()), static_cast<int>(phase), 0,
+                    prepared.phase_tasks[phase], nullptr});
+    });
+    const double cost = kernel->cost(query);
+    std::printf(
+        "    %-32s %9.1f us  %6.1f GF/s median %6.1f best  %5.1f %%   predicted %9.1f us, %lld tasks\n",
+        std::string(kernel->name).c_str(), t.median * 1e6, 2e-9 * work / t.median, 2e-9 * work / t.best,
+        100 * work / t.median / rate, cost * 1e-3, static_cast<long long>(prepared.phase_tasks[0]));
+    best = std::min(best, t.median);
+    if (cost < cheapest) cheapest = cost, chosen = t.median;
+  }
+  totals[std::string(layer.network) + " best"] += 1e3 * best * static_cast<double>(layer.count);
+  totals[std::string(layer.network) + " chosen"] += 1e3 * chosen * static_cast<double>(layer.count);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string key = argv[i], value = argv[i + 1];
+    if (key == "--isa") options.isa = parse_isa(value).value_or(options.isa);
+    if (key == "--network") options.network = value;
+    if (key == "--kernel") options.kernel = value;
+    if (key == "--layer") options.layer = value;
+    if (key == "--ms") options.seconds = std::atof(value.c_str()) * 1e-3;
+  }
+  const double rate = ceiling(options.isa);
+  std::printf("%s: ceiling %.1f GF/s\n", isa_name(options.isa), 2e-9 * rate);
+  std::map<std::string, double> totals;
+  for (const bench::ConvLayer& layer : bench::conv_layers()) {
+    if (layer.network.find(options.network) == std::string_view::npos ||
+        layer.name.find(options.layer) == std::string_view::npos)
+      continue;
+    bench_layer(layer, options, rate, totals);
+  }
+  for (const auto& [name, ms] : totals) std::printf("%-24s %9.3f ms\n", name.c_str(), ms);
+}
