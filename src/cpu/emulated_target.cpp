@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/target.h"
 
 namespace saccade::cpu {
@@ -22,6 +23,7 @@ struct Emulation {
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
     {"conv.dense.avx512.fp32", emulated::conv_dense},
+    {"conv_transpose.avx512.fp32", emulated::conv_transpose},
 };
 
 class EmulatedTarget final : public compiler::Target {

@@ -17,6 +17,7 @@ class CpuTarget final : public compiler::Target {
   CpuTarget() {
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
+        conv_transpose_kernels(),
     };
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const Isa cap = static_cast<Isa>(i);

@@ -8,5 +8,6 @@
 namespace saccade::cpu {
 
 std::span<const compiler::KernelDesc> conv_kernels();
+std::span<const compiler::KernelDesc> conv_transpose_kernels();
 
 }  // namespace saccade::cpu

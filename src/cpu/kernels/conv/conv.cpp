@@ -5,6 +5,7 @@
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
+#include "cpu/kernels/conv/tile_limits.h"
 #include "cpu/kernels/families.h"
 #include "cpu/packed.h"
 
@@ -15,9 +16,6 @@ namespace {
 using compiler::KernelDesc;
 using compiler::KernelQuery;
 using compiler::PreparedKernel;
-
-// Most vectors of filters in a register tile: kTileVectors of tile.inl.
-constexpr std::int64_t tile_vectors(int lanes) { return lanes == 16 ? 4 : 3; }
 
 // The state and what it points to.
 struct Packed {
@@ -71,8 +69,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
-  const std::int64_t most = s.vectors % 2 == 0 && width < 16 ? 2 : tile_vectors(width);
-  s.blocks = (s.vectors + most - 1) / most;
+  s.blocks = filter_blocks(s.vectors, width);
   s.chunk = q.channels;
   packed->weights = PackedFloats(
       static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels));
@@ -90,9 +87,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
-  constexpr std::size_t kMostPixels = 12, kRunBytes = 24;
-  prepared.thread_scratch =
-      static_cast<std::size_t>(q.kernel_h * q.kernel_w) * (2 * kRunBytes + kMostPixels * sizeof(float*));
+  prepared.thread_scratch = tile_scratch(q.kernel_h * q.kernel_w);
   prepared.constants_used = {false, true, true, false};
   prepared.constants_used.resize(query.inputs.size());
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);

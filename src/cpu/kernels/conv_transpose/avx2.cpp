@@ -1,0 +1,12 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/conv_transpose/conv_transpose.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/conv_transpose/conv_transpose.inl"
+}  // namespace
+
+void conv_transpose(const compiler::KernelArgs& args) noexcept { run_conv_transpose(args); }
+
+}  // namespace saccade::cpu::avx2

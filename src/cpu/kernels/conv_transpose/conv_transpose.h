@@ -1,0 +1,56 @@
+// Transposed convolution, channels last, without inserting zeros. Plain: kernel units include this.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// The outputs o of one axis with o mod stride = r form one ordinary convolution of stride 1: output stride j
+/// + r adds input j + offset for each of its taps.
+struct TransposePhase {
+  std::int64_t outputs;  ///< how many
+  std::int64_t taps;
+  const std::int64_t* offsets;
+};
+
+/// Everything but the data. Strides in floats.
+struct ConvTransposeState {
+  std::int64_t groups, channels, filters;  ///< per group: input channels, output channels
+  std::int64_t in_h, in_w, out_w;
+  std::int64_t stride_h, stride_w;
+  std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel;
+  Epilogue epilogue;
+
+  const TransposePhase* phases_h;  ///< stride_h of them
+  const TransposePhase* phases_w;
+  std::int64_t most_taps;  ///< of a pair of phases
+
+  std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
+  std::int64_t taps;             ///< of all phases together
+  /// [group][block][phase of rows][phase of columns][tap][channel][vectors of the block x lanes], padded with
+  /// zeros.
+  const float* weights;
+  const float* bias;   ///< [group][vectors x lanes], padded
+  const float* zeros;  ///< `channels` of them
+
+  // Tasks of an image: bands of input-sized rows x groups x ranges of blocks.
+  std::int64_t rows, band_rows, bands, splits;
+};
+
+namespace portable {
+void conv_transpose(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx2 {
+void conv_transpose(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512 {
+void conv_transpose(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512_emulated {
+void conv_transpose(const compiler::KernelArgs& args) noexcept;
+}
+
+}  // namespace saccade::cpu

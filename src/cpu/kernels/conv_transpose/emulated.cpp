@@ -1,0 +1,11 @@
+#include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/conv_transpose/conv_transpose.inl"
+}  // namespace
+
+void conv_transpose(const compiler::KernelArgs& args) noexcept { run_conv_transpose(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

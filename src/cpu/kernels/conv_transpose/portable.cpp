@@ -1,0 +1,12 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/conv_transpose/conv_transpose.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/conv_transpose/conv_transpose.inl"
+}  // namespace
+
+void conv_transpose(const compiler::KernelArgs& args) noexcept { run_conv_transpose(args); }
+
+}  // namespace saccade::cpu::portable
