@@ -6,6 +6,7 @@
 
 #include "cpu/kernels/conv/conv.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/winograd/winograd.h"
 #include "cpu/target.h"
 
 namespace saccade::cpu {
@@ -24,6 +25,8 @@ struct Emulation {
 constexpr Emulation kEmulations[] = {
     {"conv.dense.avx512.fp32", emulated::conv_dense},
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
+    {"conv.winograd4.avx512.fp32", emulated::winograd_4},
+    {"conv.winograd6.avx512.fp32", emulated::winograd_6},
 };
 
 class EmulatedTarget final : public compiler::Target {

@@ -18,6 +18,7 @@ class CpuTarget final : public compiler::Target {
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
         conv_transpose_kernels(),
+        winograd_kernels(),
     };
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const Isa cap = static_cast<Isa>(i);

@@ -243,7 +243,8 @@ std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::i
 void compare(const KernelDesc& kernel, const Problem& p, const std::vector<float>& got) {
   const ConvCase& c = p.c;
   // Winograd's transforms add and cancel: its error is relative to the largest sum.
-  const bool winograd = kernel.name.find("winograd") != std::string_view::npos;
+  const auto is = [&](const char* text) { return kernel.name.find(text) != std::string_view::npos; };
+  const double winograd = is("winograd4") ? 2e-5 : is("winograd6") ? 8e-5 : 0;
   const std::int64_t plane = p.y.dims[2] * p.y.dims[3], pixel = p.y.strides[3];
   std::vector<bool> written(got.size(), false);
   int reported = 0;
@@ -254,7 +255,7 @@ void compare(const KernelDesc& kernel, const Problem& p, const std::vector<float
     const std::size_t place = static_cast<std::size_t>(n * p.y.strides[0] + at * pixel + f);
     written[place] = true;
     const double want = activate(c, p.sums[i]);
-    const double tolerance = winograd ? 2e-5 * p.largest + 1e-6 : 1e-6 * p.magnitude[i];
+    const double tolerance = winograd > 0 ? winograd * p.largest + 1e-6 : 1e-6 * p.magnitude[i];
     // No activation here has a slope beyond 1.1 but a steep hard sigmoid or leaky ReLU.
     const double slope = std::max(1.1, std::fabs(static_cast<double>(c.alpha)));
     if (!(std::fabs(got[place] - want) <= tolerance * slope)) {

@@ -9,5 +9,6 @@ namespace saccade::cpu {
 
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
+std::span<const compiler::KernelDesc> winograd_kernels();
 
 }  // namespace saccade::cpu

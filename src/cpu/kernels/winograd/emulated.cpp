@@ -1,0 +1,13 @@
+#include "cpu/kernels/winograd/transform.h"
+#include "cpu/kernels/winograd/winograd.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/winograd/winograd.inl"
+}  // namespace
+
+void winograd_4(const compiler::KernelArgs& args) noexcept { run_winograd<4>(args); }
+void winograd_6(const compiler::KernelArgs& args) noexcept { run_winograd<6>(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

@@ -1,0 +1,52 @@
+// Coefficients of the Winograd transforms for the points 0, infinity and pairs +-p. Compile-time arithmetic
+// only.
+#pragma once
+
+#include "cpu/kernels/winograd/winograd.h"
+
+namespace saccade::cpu {
+
+/// F(M x M, 3 x 3) with M = 4 or 6: P = M / 2 pairs of points, A = M + 2 positions a side.
+template <int M>
+struct WinogradPoints {
+  static constexpr int kPairs = M / 2;
+  static constexpr int kSide = M + 2;
+
+  static constexpr double point(int pair) { return M == 4 ? kPoints4[pair % 2] : kPoints6[pair % 3]; }
+  static constexpr double power(double x, int exponent) {
+    double r = 1;
+    for (int i = 0; i < exponent; ++i) r *= x;
+    return r;
+  }
+  /// Coefficient k of the product over all pairs but `skip` of (t - point^2), a polynomial in t.
+  static constexpr double product(int skip, int k) {
+    double c[kPairs + 1] = {1};
+    int degree = 0;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      if (pair == skip) continue;
+      ++degree;
+      for (int i = degree; i >= 0; --i)
+        c[i] = (i > 0 ? c[i - 1] : 0) - (i < degree ? c[i] * point(pair) * point(pair) : 0);
+    }
+    return c[k];
+  }
+  /// Row of the filter transform, 3 columns. Row 0 is the point 0, rows 2p + 1 and 2p + 2 are +-point(p), the
+  /// last is infinity.
+  static constexpr double filter(int row, int column) {
+    if (row == kSide - 1) return column == 2 ? 1 : 0;
+    const int own = (row - 1) / 2;
+    const double x = row == 0 ? 0 : row % 2 == 1 ? point(own) : -point(own);
+    double norm = 1;
+    for (int pair = 0; pair < kPairs; ++pair) {
+      if (row == 0)
+        norm *= -point(pair) * point(pair);
+      else if (pair == own)
+        norm *= 2 * point(pair) * point(pair);
+      else
+        norm *= x * x - point(pair) * point(pair);
+    }
+    return power(x, column) / norm;
+  }
+};
+
+}  // namespace saccade::cpu

@@ -1,0 +1,198 @@
+// Choice and preparation of the Winograd kernels.
+#include "cpu/kernels/winograd/winograd.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "cpu/conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/kernels/conv/tile_limits.h"
+#include "cpu/kernels/families.h"
+#include "cpu/kernels/winograd/transform.h"
+#include "cpu/packed.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+// The state and what it points to.
+struct Packed {
+  WinogradState state{};
+  std::vector<WinogradTile> tiles;
+  PackedFloats weights, bias, zeros;
+};
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = check_conv(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.kernel_h != 3 || q.kernel_w != 3) return "not 3x3";
+  if (q.stride_h != 1 || q.stride_w != 1) return "stride is not 1";
+  if (q.groups != 1) return "grouped";
+  if (q.channels < 8 || q.filters < 8) return "fewer than 8 channels or filters";
+  return nullptr;
+}
+
+std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t side) {
+  std::int64_t count = 0;
+  for (std::int64_t phase = 0; phase < std::min(dilation, size); ++phase)
+    count += (size - phase + side * dilation - 1) / (side * dilation);
+  return count;
+}
+
+// Floats of filters that a core should keep near while it goes through the tiles.
+constexpr std::int64_t kNearFloats = 640 * 1024;
+
+template <Isa kIsa, int M>
+double cost(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const std::int64_t width = lanes(kIsa);
+  const auto padded = [width](std::int64_t n) {
+    return static_cast<double>((n + width - 1) / width * width);
+  };
+  const double tiles =
+      static_cast<double>(tiles_of(q.out_h, q.dilation_h, M) * tiles_of(q.out_w, q.dilation_w, M));
+  const double positions = (M + 2) * (M + 2);
+  const double rate = multiply_adds_per_ns(kIsa);
+  // Products at somewhat less than the dense rate (short sums cost more), transforms at about a dozen
+  // operations a value.
+  const double efficiency = 0.88 * static_cast<double>(q.channels) / (static_cast<double>(q.channels) + 10);
+  const double products =
+      tiles * positions * static_cast<double>(q.channels) * padded(q.filters) / (efficiency * rate);
+  const double transforms =
+      tiles * positions * (M == 4 ? 10 : 14) * (padded(q.channels) + padded(q.filters)) / rate;
+  // Filters come from memory once a stage.
+  const double filters =
+      positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float) / bytes_per_ns(kIsa);
+  return products + transforms + filters;
+}
+
+template <int M>
+void pack(const ConvQuery& q, int lanes, Packed& packed) {
+  using Points = WinogradPoints<M>;
+  constexpr int kSide = M + 2;
+  const WinogradState& s = packed.state;
+  double g[kSide][3];
+  for (int i = 0; i < kSide; ++i)
+    for (int j = 0; j < 3; ++j) g[i][j] = Points::filter(i, j);
+  for (std::int64_t b = 0; b < s.blocks; ++b) {
+    const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
+    const std::int64_t step = (v1 - v0) * lanes;
+    float* block = packed.weights.data() + v0 * lanes * kSide * kSide * q.channels;
+    for (std::int64_t f = v0 * lanes; f < std::min(q.filters, v1 * lanes); ++f)
+      for (std::int64_t c = 0; c < q.channels; ++c) {
+        const float* w = q.weights + (f * q.channels + c) * 9;
+        double half[kSide][3];
+        for (int i = 0; i < kSide; ++i)
+          for (int x = 0; x < 3; ++x)
+            half[i][x] = g[i][0] * static_cast<double>(w[x]) + g[i][1] * static_cast<double>(w[3 + x]) +
+                         g[i][2] * static_cast<double>(w[6 + x]);
+        for (int i = 0; i < kSide; ++i)
+          for (int j = 0; j < kSide; ++j) {
+            const double u = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
+            block[((i * kSide + j) * q.channels + c) * step + f - v0 * lanes] = static_cast<float>(u);
+          }
+      }
+  }
+  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed.bias.data());
+}
+
+// Tiles image by image of the dilation, row by row.
+void list_tiles(const ConvQuery& q, std::int64_t side, std::vector<WinogradTile>& tiles) {
+  for (std::int64_t py = 0; py < std::min(q.dilation_h, q.out_h); ++py)
+    for (std::int64_t px = 0; px < std::min(q.dilation_w, q.out_w); ++px)
+      for (std::int64_t y = py; y < q.out_h; y += side * q.dilation_h)
+        for (std::int64_t x = px; x < q.out_w; x += side * q.dilation_w)
+          tiles.push_back({static_cast<std::int32_t>(y), static_cast<std::int32_t>(x)});
+}
+
+template <Isa kIsa, int M>
+PreparedKernel prepare(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const int width = lanes(kIsa);
+  constexpr std::int64_t kPositions = (M + 2) * (M + 2);
+  auto packed = std::make_shared<Packed>();
+  list_tiles(q, M, packed->tiles);
+  WinogradState& s = packed->state;
+  s.channels = q.channels, s.filters = q.filters;
+  s.in_h = q.in_h, s.in_w = q.in_w, s.out_h = q.out_h, s.out_w = q.out_w;
+  s.dilation_h = q.dilation_h, s.dilation_w = q.dilation_w, s.pad_top = q.pad_top, s.pad_left = q.pad_left;
+  s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
+  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.epilogue = q.epilogue;
+  s.tiles = packed->tiles.data();
+  s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
+  s.vectors = (q.filters + width - 1) / width;
+  s.blocks = filter_blocks(s.vectors, width);
+  packed->weights = PackedFloats(static_cast<std::size_t>(kPositions * q.channels * s.vectors * width));
+  packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
+  packed->zeros = PackedFloats(static_cast<std::size_t>(std::max<std::int64_t>(q.channels, 4 * width)));
+  pack<M>(q, width, *packed);
+  s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
+
+  s.channel_step = (q.channels + 15) / 16 * 16 + 16;
+  s.staged = kPositions * q.channels * q.filters > kNearFloats;
+  PreparedKernel prepared;
+  if (s.staged) {
+    constexpr std::int64_t kStageFloats = 3 * 1024 * 1024, kPanelFilters = 128;
+    s.block_tiles = std::min<std::int64_t>(s.tile_count, 48);
+    s.stage_tiles =
+        std::clamp(kStageFloats / (kPositions * s.channel_step) / s.block_tiles * s.block_tiles,
+                   s.block_tiles, (s.tile_count + s.block_tiles - 1) / s.block_tiles * s.block_tiles);
+    s.stages = (s.tile_count + s.stage_tiles - 1) / s.stage_tiles;
+    s.panels = std::min<std::int64_t>(
+        s.blocks, std::max<std::int64_t>(2, (q.filters + kPanelFilters - 1) / kPanelFilters));
+    for (std::int64_t image = 0; image < q.batch; ++image)
+      for (std::int64_t stage = 0; stage < s.stages; ++stage) {
+        const std::int64_t tiles = std::min(s.stage_tiles, s.tile_count - stage * s.stage_tiles);
+        prepared.phase_tasks.push_back(tiles);
+        prepared.phase_tasks.push_back((tiles + s.block_tiles - 1) / s.block_tiles * s.panels);
+      }
+  } else {
+    s.block_tiles = std::min<std::int64_t>(s.tile_count, 24);
+    s.panels = s.blocks;
+    prepared.phase_tasks = {q.batch * ((s.tile_count + s.block_tiles - 1) / s.block_tiles)};
+  }
+  s.panel_step = 0;
+  for (std::int64_t p = 0; p < s.panels; ++p) {
+    const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
+    s.panel_step = std::max(s.panel_step, (s.vectors * b1 / s.blocks - s.vectors * b0 / s.blocks) * width);
+  }
+  const std::int64_t inputs = kPositions * ((s.staged ? s.stage_tiles : s.block_tiles) * s.channel_step + 16);
+  const std::int64_t sums = kPositions * s.block_tiles * s.panel_step;
+  prepared.thread_scratch = static_cast<std::size_t>(s.staged ? sums : inputs + sums) * sizeof(float);
+  prepared.shared_scratch = static_cast<std::size_t>(s.staged ? inputs : 0) * sizeof(float);
+  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
+  prepared.constants_used.assign(query.inputs.size(), true);
+  for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+// A residual is read before the output is written, element by element.
+constexpr std::uint32_t kInPlace = 1u << 3;
+
+constexpr KernelDesc kTable[] = {
+    {"conv.winograd4.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512, 4>,
+     prepare<Isa::avx512, 4>, avx512::winograd_4, kInPlace},
+    {"conv.winograd6.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512, 6>,
+     prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace},
+    {"conv.winograd4.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2, 4>, prepare<Isa::avx2, 4>,
+     avx2::winograd_4, kInPlace},
+    {"conv.winograd6.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2, 6>, prepare<Isa::avx2, 6>,
+     avx2::winograd_6, kInPlace},
+    {"conv.winograd4.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable, 4>,
+     prepare<Isa::portable, 4>, portable::winograd_4, kInPlace},
+    {"conv.winograd6.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable, 6>,
+     prepare<Isa::portable, 6>, portable::winograd_6, kInPlace},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> winograd_kernels() { return kTable; }
+
+}  // namespace saccade::cpu

@@ -1,0 +1,67 @@
+// Winograd convolution F(4x4, 3x3) and F(6x6, 3x3), channels last, stride 1, any dilation. Plain: kernel
+// units include this.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// The transforms evaluate polynomials at 0, infinity and pairs of points +-p. The points were searched for
+/// the smallest error in single precision: 2-3 times below those of the usual 1, 2 and 1/2, 1, 2.
+inline constexpr double kPoints4[] = {0.625, 1.5};
+inline constexpr double kPoints6[] = {0.5, 1.0, 1.8125};
+
+/// A tile of outputs: (y + i dilation_h, x + j dilation_w) for i, j below the tile's side.
+struct WinogradTile {
+  std::int32_t y, x;
+};
+
+/// Everything but the data. Strides in floats.
+struct WinogradState {
+  std::int64_t channels, filters;
+  std::int64_t in_h, in_w, out_h, out_w, dilation_h, dilation_w, pad_top, pad_left;
+  std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
+  bool has_residual;  ///< src[3]
+  Epilogue epilogue;
+
+  const WinogradTile* tiles;
+  std::int64_t tile_count;
+  std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
+  std::int64_t panels;           ///< runs of blocks whose products are kept at a time
+  std::int64_t panel_step;       ///< floats of the widest panel
+  /// [block][position][channel][vectors of the block x lanes], transformed, padded with zeros.
+  const float* weights;
+  const float* bias;   ///< padded
+  const float* zeros;  ///< `channels`, and at least a register block, of zeros
+
+  std::int64_t channel_step;  ///< floats between the transformed inputs of two tiles
+  std::int64_t block_tiles;   ///< tiles of one product
+
+  // Fused: a task transforms a block of tiles, multiplies it with all filters and transforms the sums.
+  // Staged, where the filters are too large to be read once a block: the transformed inputs of `stage_tiles`
+  // tiles are shared, and tasks of the second phase are a block of tiles x a range of panels.
+  bool staged;
+  std::int64_t stage_tiles, stages;  ///< of an image
+};
+
+namespace portable {
+void winograd_4(const compiler::KernelArgs& args) noexcept;
+void winograd_6(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
+namespace avx2 {
+void winograd_4(const compiler::KernelArgs& args) noexcept;
+void winograd_6(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
+namespace avx512 {
+void winograd_4(const compiler::KernelArgs& args) noexcept;
+void winograd_6(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
+namespace avx512_emulated {
+void winograd_4(const compiler::KernelArgs& args) noexcept;
+void winograd_6(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
+
+}  // namespace saccade::cpu

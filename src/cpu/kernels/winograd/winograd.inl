@@ -1,0 +1,259 @@
+// Winograd convolution; included inside the namespace of each instruction set. Per block of tiles: inputs are transformed
+// ([position][tile][channel]), each position is one matrix product with the transformed filters, and the sums are
+// transformed back. Dilation d is d x d interleaved images: only addresses change.
+
+#include "cpu/kernels/conv/tile.inl"
+
+/// a + factor x; factors 0, 1 and -1 are known when compiling.
+[[gnu::always_inline]] inline Vec add_scaled(Vec a, Vec x, double factor) {
+  if (factor == 0) return a;
+  if (factor == 1) return a + x;
+  if (factor == -1) return a - x;
+  return fma(x, broadcast(static_cast<float>(factor)), a);
+}
+
+/// v = B^T d: even and odd powers of a pair of points are shared.
+template <int M>
+[[gnu::always_inline]] inline void transform_input(const Vec (&d)[M + 2], Vec (&v)[M + 2]) {
+  using Points = WinogradPoints<M>;
+  constexpr int kPairs = Points::kPairs;
+  Vec first = d[2 * kPairs], last = d[2 * kPairs + 1];
+#pragma GCC unroll 4
+  for (int i = 0; i < kPairs; ++i) {
+    first = add_scaled(first, d[2 * i], Points::product(-1, i));
+    last = add_scaled(last, d[2 * i + 1], Points::product(-1, i));
+  }
+  v[0] = first;
+  v[M + 1] = last;
+#pragma GCC unroll 4
+  for (int k = 0; k < kPairs; ++k) {
+    Vec even = d[2 * kPairs], odd = d[2 * kPairs - 1];
+#pragma GCC unroll 4
+    for (int i = 0; i < kPairs - 1; ++i) {
+      even = add_scaled(even, d[2 * i + 2], Points::product(k, i));
+      odd = add_scaled(odd, d[2 * i + 1], Points::product(k, i));
+    }
+    v[1 + 2 * k] = add_scaled(even, odd, Points::point(k));
+    v[2 + 2 * k] = add_scaled(even, odd, -Points::point(k));
+  }
+}
+
+/// y = A^T m.
+template <int M>
+[[gnu::always_inline]] inline void transform_output(const Vec (&m)[M + 2], Vec (&y)[M]) {
+  using Points = WinogradPoints<M>;
+  constexpr int kPairs = Points::kPairs;
+  Vec even[kPairs], odd[kPairs];
+#pragma GCC unroll 4
+  for (int k = 0; k < kPairs; ++k) {
+    even[k] = m[1 + 2 * k] + m[2 + 2 * k];
+    odd[k] = m[1 + 2 * k] - m[2 + 2 * k];
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < M; ++i) {
+    Vec a = i == 0 ? m[0] : i == M - 1 ? m[M + 1] : zero();
+    int from = 0;
+    if (i > 0 && i < M - 1) {
+      a = (i % 2 == 1 ? odd[0] : even[0]) * broadcast(static_cast<float>(Points::power(Points::point(0), i)));
+      from = 1;
+    }
+#pragma GCC unroll 4
+    for (int k = from; k < kPairs; ++k) a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], Points::power(Points::point(k), i));
+    y[i] = a;
+  }
+}
+
+/// Transforms the inputs of one tile to out[position * position_step + channel].
+template <int M>
+inline void gather_tile(const WinogradState& s, const float* src, WinogradTile tile, float* out, std::int64_t position_step) {
+  constexpr int kSide = M + 2;
+  const std::int64_t top = tile.y - s.pad_top, left = tile.x - s.pad_left;
+  const std::int64_t row = s.dilation_h * s.src_row, column = s.dilation_w * s.src_pixel;
+  const bool inner = top >= 0 && left >= 0 && top + (kSide - 1) * s.dilation_h < s.in_h &&
+                     left + (kSide - 1) * s.dilation_w < s.in_w;
+  const float* at[kSide][kSide];  // [column][row]
+  if (!inner) {
+    for (int j = 0; j < kSide; ++j)
+      for (int i = 0; i < kSide; ++i) {
+        const std::int64_t y = top + i * s.dilation_h, x = left + j * s.dilation_w;
+        const bool inside = y >= 0 && y < s.in_h && x >= 0 && x < s.in_w;
+        at[j][i] = inside ? src + y * s.src_row + x * s.src_pixel : s.zeros;
+      }
+  }
+  const float* origin = src + top * s.src_row + left * s.src_pixel;
+  Vec columns[kSide][kSide];
+  for (std::int64_t c = 0; c < s.channels; c += kLanes) {
+    const std::int64_t left_channels = s.channels - c;
+    Vec e[kSide];
+#pragma GCC unroll 1
+    for (int j = 0; j < kSide; ++j) {
+      if (left_channels < kLanes) {
+        const Mask some = first(static_cast<int>(left_channels));
+#pragma GCC unroll 8
+        for (int i = 0; i < kSide; ++i) e[i] = load(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
+      } else if (inner) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kSide; ++i) e[i] = load(origin + i * row + j * column + c);
+      } else {
+#pragma GCC unroll 8
+        for (int i = 0; i < kSide; ++i) e[i] = load(at[j][i] + c);
+      }
+      transform_input<M>(e, columns[j]);
+    }
+#pragma GCC unroll 1
+    for (int i = 0; i < kSide; ++i) {
+      Vec v[kSide];
+#pragma GCC unroll 8
+      for (int j = 0; j < kSide; ++j) e[j] = columns[j][i];
+      transform_input<M>(e, v);
+#pragma GCC unroll 8
+      for (int j = 0; j < kSide; ++j) store(out + (i * kSide + j) * position_step + c, v[j]);
+    }
+  }
+}
+
+/// Transforms the sums of one tile, `width` filters from `filter` on, and stores the outputs that exist.
+template <int M>
+inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
+                         std::int64_t filter, std::int64_t width, const float* residual, float* dst) {
+  constexpr int kSide = M + 2;
+  const std::int64_t rows_left = (s.out_h - tile.y + s.dilation_h - 1) / s.dilation_h;
+  const std::int64_t columns_left = (s.out_w - tile.x + s.dilation_w - 1) / s.dilation_w;
+  const int rows = rows_left < M ? static_cast<int>(rows_left) : M;
+  const int columns = columns_left < M ? static_cast<int>(columns_left) : M;
+  const bool clamped = is_clamp(s.epilogue);
+  const Vec low = lower_bound(s.epilogue), high = upper_bound(s.epilogue);
+  const std::int64_t corner = static_cast<std::int64_t>(tile.y) * s.out_w + tile.x;
+  Vec half[kSide][M];
+  for (std::int64_t c = 0; c < width; c += kLanes) {
+    const Vec bias = load(s.bias + filter + c);
+    const std::int64_t left = s.filters - filter - c;
+    const int count = left < kLanes ? static_cast<int>(left) : kLanes;
+#pragma GCC unroll 1
+    for (int j = 0; j < kSide; ++j) {
+      Vec e[kSide];
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) e[i] = load(sums + (i * kSide + j) * position_step + c);
+      transform_output<M>(e, half[j]);
+    }
+#pragma GCC unroll 1
+    for (int i = 0; i < rows; ++i) {
+      Vec e[kSide], y[M];
+#pragma GCC unroll 8
+      for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
+      transform_output<M>(e, y);
+      const std::int64_t pixel = corner + i * s.dilation_h * s.out_w;
+      float* d = dst + pixel * s.dst_pixel + filter + c;
+      const std::int64_t step = s.dilation_w * s.dst_pixel;
+      if (residual == nullptr && clamped && count == kLanes && columns == M) {
+#pragma GCC unroll 8
+        for (int j = 0; j < M; ++j) store(d + j * step, clamp(low, high, y[j] + bias));
+        continue;
+      }
+      const float* r = residual + (residual != nullptr ? pixel * s.residual_pixel + filter + c : 0);
+#pragma GCC unroll 1
+      for (int j = 0; j < columns; ++j) {
+        Vec v = y[j] + bias;
+        if (residual != nullptr) v = v + load_first(r + j * s.dilation_w * s.residual_pixel, count);
+        store_first(d + j * step, count, activate(s.epilogue, v));
+      }
+    }
+  }
+}
+
+/// Products and outputs of `count` tiles from `tile` on with the panels [p0, p1); `v` holds the tiles' transformed inputs.
+template <int M>
+inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t position_step, std::int64_t tile,
+                           std::int64_t count, std::int64_t p0, std::int64_t p1, float* sums, const float* residual, float* dst) {
+  constexpr int kPositions = (M + 2) * (M + 2);
+  const std::int64_t sums_step = s.block_tiles * s.panel_step;
+  Output out;
+  out.bias = s.zeros;
+  out.residual = nullptr;
+  out.residual_pixel = 0;
+  out.dst_pixel = s.panel_step;
+  out.epilogue = &s.epilogue;
+  out.tail = kLanes;
+  out.resume = false;
+  out.partial = true;
+  for (std::int64_t p = p0; p < p1; ++p) {
+    const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
+    const std::int64_t panel_filter = s.vectors * b0 / s.blocks * kLanes;
+    std::int64_t width = 0;
+    for (int position = 0; position < kPositions; ++position) {
+      const float* tiles = v + position * position_step;
+      for (std::int64_t b = b0; b < b1; ++b) {
+        const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
+        const int vectors = static_cast<int>(v1 - v0);
+        const float* w = s.weights + (v0 * kPositions + position * vectors) * kLanes * s.channels;
+        const std::int64_t column = v0 * kLanes - panel_filter;
+        width = v1 * kLanes - panel_filter;
+        const int most = tile_pixels(vectors);
+        const std::int64_t parts = (count + most - 1) / most;
+        for (std::int64_t i = 0; i < parts; ++i) {
+          const std::int64_t t0 = count * i / parts, t1 = count * (i + 1) / parts;
+          const Run run = {tiles + t0 * s.channel_step, w, s.channels};
+          out.dst = sums + position * sums_step + t0 * s.panel_step + column;
+          run_tile(vectors, static_cast<int>(t1 - t0), &run, 1, s.channel_step, out);
+        }
+      }
+    }
+    for (std::int64_t t = 0; t < count; ++t)
+      scatter_tile<M>(s, sums + t * s.panel_step, sums_step, s.tiles[tile + t], panel_filter, width, residual, dst);
+  }
+}
+
+inline std::int64_t winograd_smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
+
+template <int M>
+inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) {
+  constexpr int kPositions = (M + 2) * (M + 2);
+  float* v = static_cast<float*>(args.thread_scratch);
+  const std::int64_t position_step = s.block_tiles * s.channel_step + 16;  // no two positions at the same place of a page
+  float* sums = v + kPositions * position_step;
+  const std::int64_t in_image = (s.tile_count + s.block_tiles - 1) / s.block_tiles;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / in_image, tile = task % in_image * s.block_tiles;
+    const std::int64_t count = winograd_smaller(s.block_tiles, s.tile_count - tile);
+    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
+    const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
+    for (std::int64_t t = 0; t < count; ++t) gather_tile<M>(s, src, s.tiles[tile + t], v + t * s.channel_step, position_step);
+    multiply_tiles<M>(s, v, position_step, tile, count, 0, s.panels, sums, residual,
+                      static_cast<float*>(args.dst[0]) + image * s.dst_image);
+  }
+}
+
+/// Phases alternate: 2i transforms the inputs of stage i, 2i + 1 multiplies them.
+template <int M>
+inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args) {
+  float* v = static_cast<float*>(args.shared_scratch);
+  const std::int64_t position_step = s.stage_tiles * s.channel_step + 16;
+  const std::int64_t image = args.phase / 2 / s.stages, stage = args.phase / 2 % s.stages;
+  const std::int64_t first_tile = stage * s.stage_tiles;
+  const std::int64_t tiles = winograd_smaller(s.stage_tiles, s.tile_count - first_tile);
+  if (args.phase % 2 == 0) {
+    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
+    for (std::int64_t t = args.begin; t < args.end; ++t)
+      gather_tile<M>(s, src, s.tiles[first_tile + t], v + t * s.channel_step, position_step);
+    return;
+  }
+  const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
+  float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
+  const std::int64_t blocks = (tiles + s.block_tiles - 1) / s.block_tiles;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    // Tasks of one panel follow each other, so that a thread keeps its filters.
+    const std::int64_t panel = task / blocks, t0 = task % blocks * s.block_tiles;
+    const std::int64_t count = winograd_smaller(s.block_tiles, tiles - t0);
+    multiply_tiles<M>(s, v + t0 * s.channel_step, position_step, first_tile + t0, count, panel, panel + 1,
+                      static_cast<float*>(args.thread_scratch), residual, dst);
+  }
+}
+
+template <int M>
+inline void run_winograd(const compiler::KernelArgs& args) {
+  const WinogradState& s = *static_cast<const WinogradState*>(args.state);
+  if (s.staged)
+    run_staged<M>(s, args);
+  else
+    run_fused<M>(s, args);
+}
