@@ -75,7 +75,7 @@ constexpr std::int64_t kMostOut = std::int64_t{1} << 31;
 
 void apply_scales(const NodeView& context, const std::vector<std::size_t>& axes,
                   std::vector<AxisRule>& rules) {
-  const Tensor scales = context.needed(2);
+  const Tensor& scales = context.needed(2);
   if (scales.dtype() != DType::f32)
     context.fail(std::string("scales must be float32, are ") + dtype_name(scales.dtype()));
   if (scales.rank() != 1 || scales.count() != static_cast<std::int64_t>(axes.size()))
