@@ -7,6 +7,8 @@
 #include "cpu/kernels/conv/conv.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/depthwise/depthwise.h"
+#include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/target.h"
 
 namespace saccade::cpu {
@@ -27,6 +29,8 @@ constexpr Emulation kEmulations[] = {
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
     {"conv.winograd4.avx512.fp32", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
+    {"depthwise.avx512.fp32", emulated::depthwise_conv},
+    {"elementwise.avx512.fp32", emulated::elementwise_chain},
 };
 
 class EmulatedTarget final : public compiler::Target {

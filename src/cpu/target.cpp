@@ -19,6 +19,8 @@ class CpuTarget final : public compiler::Target {
         conv_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
+        depthwise_kernels(),
+        elementwise_kernels(),
     };
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const Isa cap = static_cast<Isa>(i);

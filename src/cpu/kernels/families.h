@@ -10,5 +10,7 @@ namespace saccade::cpu {
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
+std::span<const compiler::KernelDesc> depthwise_kernels();
+std::span<const compiler::KernelDesc> elementwise_kernels();
 
 }  // namespace saccade::cpu

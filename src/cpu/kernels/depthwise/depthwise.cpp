@@ -1,0 +1,146 @@
+// Choice and preparation of the depthwise kernels.
+#include "cpu/kernels/depthwise/depthwise.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "cpu/conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/kernels/families.h"
+#include "cpu/packed.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+using compiler::TensorDesc;
+
+struct State {
+  DepthwiseParams params;
+  PackedFloats weights;
+  PackedFloats bias;
+  PackedFloats zeros;
+};
+
+std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = check_conv(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.channels != 1 || q.groups == 1) return "not depthwise";
+  return nullptr;
+}
+
+/// Outputs [first, last) along one axis whose taps all lie inside the input.
+void inner_range(std::int64_t src, std::int64_t dst, std::int64_t kernel, std::int64_t stride,
+                 std::int64_t dilation, std::int64_t pad, std::int64_t& first, std::int64_t& last) {
+  const std::int64_t room = src - 1 - (kernel - 1) * dilation + pad;
+  first = std::min(up(pad, stride), dst);
+  last = room < 0 ? first : std::clamp(room / stride + 1, first, dst);
+}
+
+DepthwiseParams describe(const ConvQuery& q, int lane_count) {
+  DepthwiseParams p{};
+  p.channels = q.groups * q.filters;
+  p.multiplier = q.filters;
+  p.src_height = q.in_h, p.src_width = q.in_w, p.dst_height = q.out_h, p.dst_width = q.out_w;
+  p.src_image = q.src_image, p.src_row = q.src_row, p.src_pixel = q.src_pixel;
+  p.dst_image = q.dst_image, p.dst_row = q.dst_pixel * q.out_w, p.dst_pixel = q.dst_pixel;
+  p.residual_image = q.residual_image, p.residual_row = q.residual_pixel * q.out_w;
+  p.residual_pixel = q.residual_pixel, p.has_residual = q.has_residual;
+  p.kernel_y = q.kernel_h, p.kernel_x = q.kernel_w;
+  p.stride_y = q.stride_h, p.stride_x = q.stride_w;
+  p.dilation_y = q.dilation_h, p.dilation_x = q.dilation_w;
+  p.pad_top = q.pad_top, p.pad_left = q.pad_left;
+  p.epilogue = q.epilogue;
+  inner_range(p.src_height, p.dst_height, p.kernel_y, p.stride_y, p.dilation_y, p.pad_top, p.inner_top,
+              p.inner_bottom);
+  inner_range(p.src_width, p.dst_width, p.kernel_x, p.stride_x, p.dilation_x, p.pad_left, p.inner_left,
+              p.inner_right);
+  // Groups small enough that the rows of a strip stay in L1 while it is walked, equal as far as vectors
+  // allow.
+  constexpr std::int64_t kChannels = 64;
+  const std::int64_t vectors = up(p.channels, lane_count);
+  p.groups = up(p.channels, kChannels);
+  p.group = up(vectors, p.groups) * lane_count;
+  p.groups = up(p.channels, p.group);
+  constexpr std::int64_t kPiece = 1024;  // outputs of a row
+  // A band is about 300,000 multiply-adds: long against the rows that neighbouring bands read twice, short
+  // against a map.
+  constexpr std::int64_t kWork = 300'000;
+  const std::int64_t row_work = std::max<std::int64_t>(1, p.dst_width * p.group * p.kernel_y * p.kernel_x);
+  p.band = std::clamp<std::int64_t>((kWork / row_work) & ~std::int64_t{1}, 2,
+                                    std::max<std::int64_t>(2, p.dst_height));
+  p.bands = up(p.dst_height, p.band);
+  p.piece = std::max<std::int64_t>(4, kPiece / p.group / 4 * 4);
+  // Nine pointers a tap (EdgeTap), in whole cache lines.
+  p.table_floats = up(p.kernel_y * p.kernel_x * 9 * 8, 64) * 16;
+  return p;
+}
+
+PreparedKernel prepare(const KernelQuery& query, int lane_count) {
+  auto state = std::make_shared<State>();
+  const ConvQuery q = read_conv(query);
+  DepthwiseParams& p = state->params;
+  p = describe(q, lane_count);
+  const std::int64_t blocks = up(p.channels, lane_count), taps = p.kernel_y * p.kernel_x;
+  state->weights = PackedFloats(static_cast<std::size_t>(blocks * taps * lane_count));
+  state->bias = PackedFloats(static_cast<std::size_t>(blocks * lane_count));
+  for (std::int64_t c = 0; c < p.channels; ++c) {
+    const std::int64_t block = c / lane_count, lane = c % lane_count;
+    for (std::int64_t t = 0; t < taps; ++t)
+      state->weights[static_cast<std::size_t>((block * taps + t) * lane_count + lane)] =
+          q.weights[c * taps + t];
+    if (q.bias != nullptr) state->bias[static_cast<std::size_t>(block * lane_count + lane)] = q.bias[c];
+  }
+  p.weights = state->weights.data();
+  p.bias = state->bias.data();
+  state->zeros = PackedFloats(static_cast<std::size_t>(p.group));
+  p.zeros = state->zeros.data();
+
+  PreparedKernel prepared;
+  prepared.weight_bytes = state->weights.bytes() + state->bias.bytes();
+  prepared.phase_tasks = {q.batch * p.bands * p.groups};
+  prepared.thread_scratch = static_cast<std::size_t>(p.table_floats) * sizeof(float);
+  if (p.multiplier > 1) {
+    const std::int64_t rows = (p.band - 1) * p.stride_y + (p.kernel_y - 1) * p.dilation_y + 1;
+    prepared.thread_scratch += static_cast<std::size_t>(rows * p.src_width * p.group) * sizeof(float);
+  }
+  prepared.constants_used = {false, true, true, false};
+  prepared.constants_used.resize(query.inputs.size());
+  prepared.state = std::shared_ptr<const void>(state, &state->params);
+  return prepared;
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const auto values = static_cast<double>(q.groups * (q.in_h * q.in_w + q.filters * q.out_h * q.out_w));
+  return q.multiply_adds() / (0.6 * multiply_adds_per_ns(kIsa)) + values * sizeof(float) / bytes_per_ns(kIsa);
+}
+
+template <Isa kIsa>
+PreparedKernel prepare_for(const KernelQuery& query) {
+  return prepare(query, lanes(kIsa));
+}
+
+// A residual is read before the output is written, element by element.
+constexpr std::uint32_t kInPlace = 1u << 3;
+
+constexpr KernelDesc kKernels[] = {
+    {"depthwise.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>,
+     prepare_for<Isa::avx512>, avx512::depthwise_conv, kInPlace},
+    {"depthwise.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare_for<Isa::avx2>,
+     avx2::depthwise_conv, kInPlace},
+    {"depthwise.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare_for<Isa::portable>, portable::depthwise_conv, kInPlace},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> depthwise_kernels() { return kKernels; }
+
+}  // namespace saccade::cpu

@@ -1,0 +1,48 @@
+// Depthwise convolution: each channel has its own filter. What prepare() hands to the kernels, and their
+// entry points.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// Strides in elements. Channels of every operand are adjacent.
+struct DepthwiseParams {
+  std::int64_t channels;    ///< of the output
+  std::int64_t multiplier;  ///< output channels per input channel
+  std::int64_t src_height, src_width, dst_height, dst_width;
+  std::int64_t src_image, src_row, src_pixel;
+  std::int64_t dst_image, dst_row, dst_pixel;
+  std::int64_t residual_image, residual_row, residual_pixel;
+  std::int64_t stride_y, stride_x, dilation_y, dilation_x, pad_top, pad_left;
+  std::int64_t kernel_y, kernel_x;
+  /// Outputs all of whose taps lie inside the input.
+  std::int64_t inner_top, inner_bottom, inner_left, inner_right;
+  /// A task is `band` rows of one image times `group` channels (a multiple of the vector).
+  std::int64_t band, bands, group, groups;
+  std::int64_t piece;         ///< output columns walked before the next vector of channels
+  std::int64_t table_floats;  ///< room at the start of a thread's scratch for the taps of an edge tile
+  bool has_residual;
+  const float* weights;  ///< [block of kLanes channels][tap][kLanes], zeros behind the last channel
+  const float* bias;     ///< [block][kLanes]
+  const float* zeros;    ///< `group` of them: what a tap outside of the map reads
+  Epilogue epilogue;
+};
+
+namespace portable {
+void depthwise_conv(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx2 {
+void depthwise_conv(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512 {
+void depthwise_conv(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512_emulated {
+void depthwise_conv(const compiler::KernelArgs& args) noexcept;
+}
+
+}  // namespace saccade::cpu

@@ -1,0 +1,11 @@
+#include "cpu/kernels/depthwise/depthwise.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/depthwise/depthwise.inl"
+}  // namespace
+
+void depthwise_conv(const compiler::KernelArgs& args) noexcept { run_depthwise(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx512.h"
+
+#include "cpu/kernels/elementwise/elementwise.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/elementwise/elementwise.inl"
+}  // namespace
+
+void elementwise_chain(const compiler::KernelArgs& args) noexcept { run_elementwise(args); }
+
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,97 @@
+// Fused elementwise programs on f32: what prepare() hands to the kernels, and their entry points.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+
+namespace saccade::cpu {
+
+/// What an instruction computes; `scalar` calls the operator's own function, one element at a time.
+enum class ElementwiseCode : int {
+  add,
+  sub,
+  mul,
+  div,
+  min,
+  max,
+  prelu,
+  copy,
+  leaky_relu,
+  sigmoid,
+  hard_sigmoid,
+  hard_swish,
+  silu,
+  tanh,
+  elu,
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  square,
+  cube,
+  abs,
+  neg,
+  reciprocal,
+  floor,
+  ceil,
+  round,
+  sign,
+  softplus,
+  mish,
+  gelu_tanh,
+  scalar
+};
+
+struct ElementwiseInstruction {
+  ElementwiseCode code;
+  int a, b;         ///< slots; b is -1 where the code takes one operand
+  int result;       ///< slot; the last instruction writes the destination
+  bool steady;      ///< its slot is its own, so what it computed for the block before may still be there
+  float p, q;       ///< parameters
+  float low, high;  ///< bounds of the result of add, sub, mul, div, copy
+  double (*fn)(const double*, const double*);  ///< of `scalar`
+  double parameters[4];
+};
+
+constexpr int kElementwiseDims = 8;
+constexpr int kElementwiseInputs = 16;
+constexpr int kElementwiseSlots = 32;
+/// Elements handled at a time: a slot of the scratch.
+constexpr int kElementwiseBlock = 512;
+
+struct ElementwiseInput {
+  std::int64_t strides[kElementwiseDims];  ///< 0 where it is broadcast
+  int number;                              ///< of the node's input; its slot is its place in the list
+};
+
+/// The iteration space is dims, outermost first, at least two of them; the last is a row. A block is `rows`
+/// whole rows, or one of the `pieces` of a row where rows are longer than a block. Slots: inputs, literals,
+/// results.
+struct ElementwiseState {
+  int rank;
+  std::int64_t dims[kElementwiseDims];
+  std::int64_t dst_strides[kElementwiseDims];
+  int input_count, literal_count, slot_count, instruction_count;
+  ElementwiseInput inputs[kElementwiseInputs];
+  float literals[kElementwiseSlots];
+  const ElementwiseInstruction* instructions;
+  std::int64_t rows, pieces;
+  std::int64_t blocks_inside;  ///< blocks of the last two dims
+  std::int64_t blocks, blocks_per_task;
+};
+
+namespace portable {
+void elementwise_chain(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx2 {
+void elementwise_chain(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512 {
+void elementwise_chain(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512_emulated {
+void elementwise_chain(const compiler::KernelArgs& args) noexcept;
+}
+
+}  // namespace saccade::cpu

@@ -1,0 +1,23 @@
+// The cases that kernels are checked on, a list a family. Each family has a file <family>_cases.cpp.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cpu/kernel_check.h"
+
+namespace saccade::kernel_check {
+
+std::vector<Case> conv_cases();
+std::vector<Case> depthwise_cases();
+std::vector<Case> elementwise_cases();
+
+struct Family {
+  const char* name;
+  std::vector<Case> (*cases)();
+};
+
+/// All of them; a new family is added here.
+std::span<const Family> families();
+
+}  // namespace saccade::kernel_check

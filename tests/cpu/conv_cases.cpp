@@ -1,0 +1,66 @@
+// Dense convolutions: a few of each kind. conv_test.cpp, winograd_test.cpp and conv_transpose_test.cpp go
+// through many more shapes.
+#include "cpu/cases.h"
+
+namespace saccade::kernel_check {
+namespace {
+
+struct Window {
+  std::int64_t size, stride, dilation;
+  std::vector<std::int64_t> pads;
+};
+
+Case conv(const std::string& name, const std::string& op, Shape shape, std::int64_t filters,
+          const Window& window, std::int64_t groups = 1) {
+  Case test;
+  test.name = name;
+  test.op = op;
+  test.attributes = {{"strides", std::vector<std::int64_t>{window.stride, window.stride}},
+                     {"dilations", std::vector<std::int64_t>{window.dilation, window.dilation}},
+                     {"pads", window.pads},
+                     {"group", groups}};
+  const bool transposed = op == "ConvTranspose";
+  const std::int64_t first = transposed ? shape[1] : filters;
+  const std::int64_t second = (transposed ? filters : shape[1]) / groups;
+  test.inputs = {channels_last(std::move(shape)), constant({first, second, window.size, window.size}),
+                 constant({filters})};
+  test.outputs = {nhwc()};
+  test.tolerance = 1e-5;  // Winograd's transforms cost a digit
+  return test;
+}
+
+}  // namespace
+
+std::vector<Case> conv_cases() {
+  const Window pointwise{1, 1, 1, {0, 0, 0, 0}}, three{3, 1, 1, {1, 1, 1, 1}}, dilated{3, 1, 2, {2, 2, 2, 2}};
+  const Window halving{3, 2, 1, {0, 0, 1, 1}}, doubling{2, 2, 1, {0, 0, 0, 0}},
+      overlapping{4, 2, 1, {1, 1, 1, 1}};
+  std::vector<Case> cases;
+  for (std::int64_t channels : {3, 8, 21, 40}) {
+    const std::string name = std::to_string(channels) + " channels";
+    cases.push_back(conv("1x1 of " + name, "Conv", {2, channels, 9, 7}, 20, pointwise));
+    cases.push_back(conv("3x3 of " + name, "Conv", {2, channels, 13, 15}, 24, three));
+    cases.push_back(conv("dilated 3x3 of " + name, "Conv", {1, channels, 17, 14}, 11, dilated));
+    cases.push_back(conv("halving 3x3 of " + name, "Conv", {1, channels, 16, 18}, 19, halving));
+    cases.push_back(conv("doubling 2x2 of " + name, "ConvTranspose", {2, channels, 6, 7}, 9, doubling));
+    cases.push_back(
+        conv("overlapping 4x4 of " + name, "ConvTranspose", {1, channels, 5, 8}, 17, overlapping));
+  }
+  cases.push_back(conv("groups", "Conv", {1, 24, 10, 11}, 36, three, 4));
+  Case fused = conv("residual and activation in slices", "Conv", {2, 16, 12, 9}, 16, three);
+  fused.attributes["activation"] = std::string("hard_swish");
+  fused.inputs[0].place = nhwc(3, 5);
+  fused.inputs.push_back(channels_last({2, 16, 12, 9}));
+  fused.outputs = {nhwc(2, 1)};
+  cases.push_back(fused);
+  Case batch = conv("batch", "Conv", {3, 16, 14, 12}, 32, three);
+  batch.batched = {0};
+  cases.push_back(batch);
+  Case in_place = conv("residual in place", "Conv", {1, 16, 12, 9}, 16, three);
+  in_place.attributes["activation"] = std::string("relu");
+  in_place.inputs.push_back(channels_last({1, 16, 12, 9}));
+  cases.push_back(in_place);
+  return cases;
+}
+
+}  // namespace saccade::kernel_check

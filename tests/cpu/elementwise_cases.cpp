@@ -1,0 +1,182 @@
+#include <cmath>
+
+#include "cpu/cases.h"
+
+namespace saccade::kernel_check {
+namespace {
+
+Case chain(const std::string& name, std::vector<std::string> program, std::vector<Input> inputs,
+           Place output = {}) {
+  Case test;
+  test.name = name;
+  test.op = "ElementwiseChain";
+  test.attributes = {{"program", std::move(program)}};
+  test.inputs = std::move(inputs);
+  test.outputs = {output};
+  test.tolerance = 1e-6;
+  test.expect = "elementwise.";
+  return test;
+}
+
+/// One instruction on values of a range.
+Case unary(const std::string& instruction, double low, double high, std::int64_t count = 1001) {
+  return chain(instruction, {instruction}, {in_range(low, high, tensor({count}))});
+}
+
+void add_functions(std::vector<Case>& cases) {
+  for (const char* function : {"Relu %0",
+                               "Clip %0 -0.5 2",
+
+                               "LeakyRelu %0 0.1",
+                               "Sigmoid %0",
+                               "HardSigmoid %0 0.1666667 0.5",
+                               "HardSigmoid %0",
+                               "HardSwish %0",
+                               "Silu %0",
+                               "Tanh %0",
+                               "Elu %0 0.7",
+                               "Selu %0",
+                               "Celu %0 1.3",
+                               "Exp %0",
+                               "Square %0",
+                               "Abs %0",
+                               "Neg %0",
+                               "Reciprocal %0",
+                               "Floor %0",
+                               "Ceil %0",
+                               "Round %0",
+                               "Sign %0",
+                               "Softplus %0",
+                               "Softsign %0",
+                               "Mish %0",
+                               "Gelu %0",
+                               "Gelu %0 1",
+                               "Erf %0",
+                               "Sin %0",
+                               "Cos %0",
+                               "Pow %0 2",
+                               "Pow %0 3",
+                               "Pow 2 %0",
+                               "Shrink %0 0.1 0.4",
+                               "ThresholdedRelu %0 0.3",
+                               "Add %0 0.25",
+                               "Sub 1 %0",
+                               "Sub %0 1",
+                               "Div 2 %0",
+                               "Mul %0 -3",
+                               "Min %0 0.5",
+                               "Max 0.5 %0",
+                               "PRelu %0 0.2",
+                               "Add %0 %0"}) {
+    cases.push_back(unary(function, -4, 4));
+    cases.push_back(unary(function, -0.001, 0.001, 37));
+  }
+  for (const char* function :
+       {"Sigmoid %0", "Silu %0", "Tanh %0", "Elu %0 0.7", "Exp %0", "HardSwish %0", "Softplus %0", "Mish %0"})
+    cases.push_back(unary(function, -88, 88, 333));
+  for (const char* function : {"Sqrt %0", "Rsqrt %0", "Log %0", "Pow %0 0.3"}) {
+    cases.push_back(unary(function, 0.01, 4));
+    cases.push_back(unary(function, 1e-30, 1e30, 99));
+  }
+  const float nan = std::nanf(""), infinity = INFINITY;
+  for (const char* function :
+       {"Relu %0", "Clip %0 -1 1", "Sigmoid %0", "Tanh %0", "HardSwish %0", "Exp %0", "Abs %0", "Min %0 1",
+        "Max 1 %0", "Sign %0", "Floor %0", "Round %0", "Add %0 1"}) {
+    Case test = unary(function, 0, 1);
+    test.name += " of special values";
+    test.inputs[0].value = Tensor::of<float>(
+        {11}, {nan, infinity, -infinity, 0.0f, -0.0f, 1e38f, -1e38f, 0.5f, 1.5f, -2.5f, nan});
+    cases.push_back(test);
+  }
+  // Every remainder of a vector and of the unrolled loop.
+  for (std::int64_t count = 1; count <= 70; count += count < 20 ? 1 : 7)
+    for (const char* function : {"Relu %0", "Sigmoid %0"}) {
+      Case test = unary(function, -3, 3, count);
+      test.name += " of " + std::to_string(count);
+      cases.push_back(test);
+    }
+}
+
+void add_broadcasts(std::vector<Case>& cases) {
+  const Shape full{2, 19, 7, 9};
+  const std::vector<Shape> others{full,         {1, 19, 1, 1}, {2, 19, 1, 1}, {2, 1, 7, 9}, {1, 1, 7, 9},
+                                  {1, 1, 1, 9}, {2, 19, 7, 1}, {1},           {},           {19, 1, 1},
+                                  {9},          {2, 1, 1, 1},  {1, 19, 7, 9}};
+  for (const Shape& other : others)
+    for (Layout layout : {Layout::plain, Layout::channels_last})
+      for (const char* program : {"Add %0 %1", "Sub %1 %0", "Mul %1 %0"}) {
+        Case test = chain(program + (" " + shape_string(other)), {program},
+                          {tensor(full, {layout}), tensor(other, {layout})}, {layout});
+        if (layout == Layout::channels_last) test.name += " channels last";
+        cases.push_back(test);
+      }
+  for (std::int64_t channels : {1, 3, 8, 16, 24, 33, 600}) {
+    const std::string name = std::to_string(channels) + " channels";
+    const Shape shape{2, channels, 5, 6}, gate{2, channels, 1, 1};
+    cases.push_back(
+        chain("gate " + name, {"Mul %0 %1"}, {channels_last(shape), channels_last(gate)}, nhwc()));
+    cases.push_back(chain("slices " + name, {"Mul %0 %1", "Add %3 %2", "Relu %4"},
+                          {channels_last(shape, 3, 2), channels_last(gate), channels_last(shape)},
+                          nhwc(1, 4)));
+    cases.push_back(chain("slice in place " + name, {"Add %0 %1"},
+                          {channels_last(shape, 3, 2), channels_last(shape)}, nhwc(3, 2)));
+  }
+  cases.push_back(chain("both broadcast", {"Add %0 %1"}, {tensor({4, 1, 6, 1}), tensor({5, 1, 7})}));
+  cases.push_back(
+      chain("mixed layouts", {"Add %0 %1"}, {tensor({2, 5, 4, 6}), channels_last({2, 5, 4, 6})}, nhwc()));
+  cases.push_back(chain("mixed layouts, plain result", {"Mul %0 %1"},
+                        {tensor({2, 5, 4, 6}), channels_last({2, 5, 4, 6})}));
+  cases.push_back(chain("eight dimensions", {"Add %0 %1"},
+                        {tensor({2, 1, 2, 3, 1, 2, 3, 2}), tensor({2, 2, 1, 3, 2, 2, 1, 2})}));
+  cases.push_back(chain("scalar", {"Add %0 %1"}, {tensor({}), tensor({})}));
+  cases.push_back(chain("long rows", {"Add %0 %1", "Relu %2"}, {tensor({3, 1700}), tensor({3, 1})}));
+  cases.push_back(chain("long rows, bias", {"Add %0 %1"}, {tensor({5, 1300}), tensor({1300})}));
+  cases.push_back(chain("three dimensions channels last", {"Add %0 %1"},
+                        {channels_last({2, 20, 31}), channels_last({1, 20, 1})}, nhwc()));
+}
+
+void add_programs(std::vector<Case>& cases) {
+  const Shape shape{2, 24, 9, 8}, gate{2, 24, 1, 1};
+  for (Layout layout : {Layout::plain, Layout::channels_last}) {
+    const Place place{layout};
+    const std::string suffix = layout == Layout::plain ? "" : " channels last";
+    const auto of = [&](Shape dims) { return tensor(std::move(dims), place); };
+    cases.push_back(chain("add relu" + suffix, {"Add %0 %1", "Relu %2"}, {of(shape), of(shape)}, place));
+    cases.push_back(
+        chain("mul clip" + suffix, {"Mul %0 %1", "Clip %2 -0.3 0.4"}, {of(shape), of(gate)}, place));
+    cases.push_back(chain("gated" + suffix, {"Sigmoid %1", "Mul %0 %2"}, {of(shape), of(gate)}, place));
+    cases.push_back(chain("squeeze and excite" + suffix,
+                          {"HardSigmoid %1 0.2 0.5", "Mul %0 %3", "Add %4 %2", "HardSwish %5"},
+                          {of(shape), of(gate), of(shape)}, place));
+    cases.push_back(chain("scale and shift" + suffix, {"Mul %0 %1", "Add %3 %2", "LeakyRelu %4 0.1"},
+                          {of(shape), of({1, 24, 1, 1}), of({1, 24, 1, 1})}, place));
+    cases.push_back(chain("gate of two" + suffix, {"Add %1 %2", "Sigmoid %3", "Mul %0 %4"},
+                          {of(shape), of(gate), of({1, 24, 1, 1})}, place));
+    cases.push_back(chain("relu used twice" + suffix, {"Add %0 %1", "Relu %2", "Mul %2 %3"},
+                          {of(shape), of(shape)}, place));
+    cases.push_back(
+        chain("spatial gate" + suffix, {"Sigmoid %1", "Mul %0 %2"}, {of(shape), of({2, 1, 9, 8})}, place));
+  }
+  std::vector<std::string> longer{"Add %0 1"};
+  for (int i = 1; i < 12; ++i)
+    longer.push_back((i % 2 == 0 ? "Mul %" : "Add %") + std::to_string(i) + " 0.9");
+  cases.push_back(chain("twelve instructions", longer, {tensor({3, 5, 700})}));
+  Case batch = chain("batch", {"Mul %0 %1", "Sigmoid %2"},
+                     {channels_last({3, 20, 6, 7}), channels_last({3, 20, 1, 1})}, nhwc());
+  batch.batched = {0, 1};
+  cases.push_back(batch);
+  cases.push_back(chain("many tasks", {"Add %0 %1", "Relu %2"}, {tensor({40, 3000}), tensor({3000})}));
+  cases.push_back(chain("constant operand", {"Add %0 %1"}, {tensor({3, 40}), constant({40})}));
+}
+
+}  // namespace
+
+std::vector<Case> elementwise_cases() {
+  std::vector<Case> cases;
+  add_functions(cases);
+  add_broadcasts(cases);
+  add_programs(cases);
+  return cases;
+}
+
+}  // namespace saccade::kernel_check
