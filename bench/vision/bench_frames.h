@@ -10,6 +10,9 @@
 
 namespace saccade::vision::bench {
 
+void register_preprocess();
+void register_effects();
+
 /// `count` pictures of noise around mid-grey.
 inline std::vector<Picture> noise_frames(PixelFormat format, int width, int height, int count) {
   std::mt19937 random(1);

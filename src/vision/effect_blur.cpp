@@ -18,7 +18,7 @@ namespace {
 
 // Smallest standard deviation on the grid, in cells: below, the cells would show through the enlarging.
 constexpr double kMinGridSigma = 1.25;
-constexpr int kMaxCellShift = 6;
+constexpr int kMaxCellShift = 5;
 constexpr int kFineShift = 2;  // cells of the kernels are at most 4 samples wide
 
 std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 31) / 32 * 32; }
@@ -85,17 +85,17 @@ class BlurEffect : public EffectRows {
     float* padded_row;
     float* value_row;
     float* weight_row;
-    std::uint32_t* fine_values;
+    std::array<std::uint32_t*, 3> fine_values;  // by component
     std::uint32_t* fine_weights;
     std::int16_t* lerped;
     std::size_t bytes;
   };
   State lay_out(std::uint8_t* memory) const noexcept;
   std::size_t grid_of(int c) const noexcept { return two_grids_ && c > 0 ? 1 : 0; }
-  void sum_component(FrameRows& rows, int c, const State& state) const;
+  void sum_grid(FrameRows& rows, std::size_t which, const State& state) const;
   void fold_row(const Grid& grid, const std::uint32_t* fine, float* padded_row, float* out) const noexcept;
   void blur_down(const Grid& grid, const float* plane, int row, float* out) const noexcept;
-  void finish_component(int c, const State& state) const noexcept;
+  void finish_grid(std::size_t which, const State& state) const noexcept;
 
   SampleOps ops_;
   int components_;
@@ -145,7 +145,8 @@ BlurEffect::State BlurEffect::lay_out(std::uint8_t* memory) const noexcept {
   s.value_row = floats(widest);
   s.weight_row = floats(widest);
   // The last cell of a row may be followed by more fine cells than there are samples.
-  s.fine_values = reinterpret_cast<std::uint32_t*>(take((fine + 64) * sizeof(std::uint32_t)));
+  for (std::uint32_t*& values : s.fine_values)
+    values = reinterpret_cast<std::uint32_t*>(take((fine + 64) * sizeof(std::uint32_t)));
   s.fine_weights = reinterpret_cast<std::uint32_t*>(take((fine + 64) * sizeof(std::uint32_t)));
   s.lerped = reinterpret_cast<std::int16_t*>(take(longest_row * sizeof(std::int16_t)));
   s.bytes = at;
@@ -156,26 +157,33 @@ std::size_t BlurEffect::state_bytes() const noexcept { return lay_out(nullptr).b
 
 void BlurEffect::prepare(FrameRows& rows, std::uint8_t* memory) const {
   const State state = lay_out(memory);
-  for (int c = 0; c < components_; ++c) sum_component(rows, c, state);
-  for (int c = 0; c < components_; ++c) finish_component(c, state);
+  for (std::size_t g = 0; g < (two_grids_ ? 2u : 1u); ++g) sum_grid(rows, g, state);
+  for (std::size_t g = 0; g < (two_grids_ ? 2u : 1u); ++g) finish_grid(g, state);
 }
 
-// Sums over cells, blurred along the rows of the grid.
-void BlurEffect::sum_component(FrameRows& rows, int c, const State& state) const {
-  const Grid& grid = grids_[grid_of(c)];
-  const bool first = c == 0 || (two_grids_ && c == 1);  // of its grid: weights are the same for the others
+// Sums over cells, blurred along the rows of the grid. Components that share a grid share its weights, and
+// are read side by side, so that their alpha is made once.
+void BlurEffect::sum_grid(FrameRows& rows, std::size_t which, const State& state) const {
+  const Grid& grid = grids_[which];
+  const int first = which == 0 ? 0 : 1, last = two_grids_ && which == 0 ? 0 : components_ - 1;
   const int fine_shift = std::min(grid.shift_x, kFineShift);
   const std::size_t fine = static_cast<std::size_t>(grid.width) << (grid.shift_x - fine_shift);
   for (int gy = 0; gy < grid.height; ++gy) {
-    std::fill_n(state.fine_values, fine, 0u);
-    if (first) std::fill_n(state.fine_weights, fine, 0u);
+    std::fill_n(state.fine_weights, fine, 0u);
+    for (int c = first; c <= last; ++c) std::fill_n(state.fine_values[static_cast<std::size_t>(c)], fine, 0u);
     const int end = std::min(grid.component_height, (gy + 1) << grid.shift_y);
-    for (int y = gy << grid.shift_y; y < end; ++y)
-      ops_.cell_sums({rows.source(c, y), rows.alpha(c, y), ops_.depth(), fine_shift, grid.component_width,
-                      first ? state.fine_weights : nullptr, state.fine_values});
+    for (int y = gy << grid.shift_y; y < end; ++y) {
+      for (int c = first; c <= last; ++c)
+        ops_.cell_sums({rows.source(c, y), rows.alpha(c, y), ops_.depth(), fine_shift, grid.component_width,
+                        c == first ? state.fine_weights : nullptr,
+                        state.fine_values[static_cast<std::size_t>(c)]});
+    }
     const std::size_t at = static_cast<std::size_t>(gy) * grid.pitch();
-    fold_row(grid, state.fine_values, state.padded_row, state.values[static_cast<std::size_t>(c)] + at);
-    if (first) fold_row(grid, state.fine_weights, state.padded_row, state.weights[grid_of(c)] + at);
+    fold_row(grid, state.fine_weights, state.padded_row, state.weights[which] + at);
+    for (int c = first; c <= last; ++c) {
+      const auto k = static_cast<std::size_t>(c);
+      fold_row(grid, state.fine_values[k], state.padded_row, state.values[k] + at);
+    }
   }
 }
 
@@ -185,11 +193,7 @@ void BlurEffect::fold_row(const Grid& grid, const std::uint32_t* fine, float* pa
             per_cell = 1 << (grid.shift_x - std::min(grid.shift_x, kFineShift));
   std::fill_n(padded_row, radius, 0.0f);
   float* cells = padded_row + radius;
-  for (int i = 0; i < grid.width; ++i) {
-    float sum = 0;
-    for (int k = 0; k < per_cell; ++k) sum += static_cast<float>(fine[i * per_cell + k]);
-    cells[i] = sum;
-  }
+  ops_.kernels().fold_cells(fine, per_cell, grid.width, cells);
   std::fill_n(cells + grid.width, radius, 0.0f);
   ops_.kernels().blur_row({cells, grid.taps_x.data(), radius, grid.width, out});
 }
@@ -207,21 +211,23 @@ void BlurEffect::blur_down(const Grid& grid, const float* plane, int row, float*
 }
 
 // Blurred down the columns and divided: values << (15 - depth), the last row and column repeated.
-void BlurEffect::finish_component(int c, const State& state) const noexcept {
-  const Grid& grid = grids_[grid_of(c)];
-  std::int16_t* result = state.result[static_cast<std::size_t>(c)];
+void BlurEffect::finish_grid(std::size_t which, const State& state) const noexcept {
+  const Grid& grid = grids_[which];
+  const int first = which == 0 ? 0 : 1, last = two_grids_ && which == 0 ? 0 : components_ - 1;
   const auto scale = static_cast<float>(1 << (15 - ops_.depth()));
   for (int gy = 0; gy < grid.height; ++gy) {
-    blur_down(grid, state.weights[grid_of(c)], gy, state.weight_row);
-    blur_down(grid, state.values[static_cast<std::size_t>(c)], gy, state.value_row);
-    std::int16_t* out = result + static_cast<std::size_t>(gy) * grid.row_pitch();
-    ops_.kernels().normalise(state.value_row, state.weight_row, scale, grid.width, out);
-    std::fill_n(out + grid.width, grid.row_pitch() - static_cast<std::size_t>(grid.width),
-                out[grid.width - 1]);
+    blur_down(grid, state.weights[which], gy, state.weight_row);
+    for (int c = first; c <= last; ++c) {
+      blur_down(grid, state.values[static_cast<std::size_t>(c)], gy, state.value_row);
+      std::int16_t* out =
+          state.result[static_cast<std::size_t>(c)] + static_cast<std::size_t>(gy) * grid.row_pitch();
+      ops_.kernels().normalise(state.value_row, state.weight_row, scale, grid.width, out);
+      std::fill_n(out + grid.width, grid.row_pitch() - static_cast<std::size_t>(grid.width),
+                  out[grid.width - 1]);
+      if (gy + 1 == grid.height)
+        std::memcpy(out + grid.row_pitch(), out, grid.row_pitch() * sizeof(std::int16_t));
+    }
   }
-  std::memcpy(result + static_cast<std::size_t>(grid.height) * grid.row_pitch(),
-              result + static_cast<std::size_t>(grid.height - 1) * grid.row_pitch(),
-              grid.row_pitch() * sizeof(std::int16_t));
 }
 
 void BlurEffect::row(const RowJob& job, FrameRows&, std::uint8_t* memory) const {

@@ -62,6 +62,8 @@ struct CompositeKernels {
   void (*chroma_alpha_u16)(const ChromaAlpha&) noexcept;
   void (*cell_sums_u8)(const CellSums&) noexcept;
   void (*cell_sums_u16)(const CellSums&) noexcept;
+  /// out[i] = sum of the `per_cell` sums from in[i * per_cell] on
+  void (*fold_cells)(const std::uint32_t* in, int per_cell, int n, float* out) noexcept;
   void (*blur_row)(const BlurRow&) noexcept;
   /// out[i] = sum over k of taps[k] * (above[k][i] + below[k][i]); row 0 counts once. Rows may be null: zero.
   void (*blur_column)(const float* const* above, const float* const* below, const float* taps, int radius,

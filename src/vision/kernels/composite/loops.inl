@@ -133,6 +133,25 @@ inline void cell_sums_from(const CellSums& a, int begin) noexcept {
 inline void cell_sums_u8_loop(const CellSums& a) noexcept { cell_sums_from<std::uint8_t>(a, 0); }
 inline void cell_sums_u16_loop(const CellSums& a) noexcept { cell_sums_from<std::uint16_t>(a, 0); }
 
+// Sums of a cell of 4 samples and up to 32 rows are below 2^31.
+inline float cell_value(std::uint32_t sum) noexcept {
+  return static_cast<float>(static_cast<std::int32_t>(sum));
+}
+
+inline void fold_cells_loop(const std::uint32_t* in, int per_cell, int n, float* __restrict out) noexcept {
+  if (per_cell == 1) {
+    for (int i = 0; i < n; ++i) out[i] = cell_value(in[i]);
+  } else if (per_cell == 2) {
+    for (int i = 0; i < n; ++i) out[i] = cell_value(in[2 * i]) + cell_value(in[2 * i + 1]);
+  } else {
+    for (int i = 0; i < n; ++i) {
+      float sum = 0;
+      for (int k = 0; k < per_cell; ++k) sum += cell_value(in[static_cast<std::ptrdiff_t>(i) * per_cell + k]);
+      out[i] = sum;
+    }
+  }
+}
+
 constexpr int kBlurBlock = 16;
 
 inline void blur_row_loop(const BlurRow& a) noexcept {

@@ -8,11 +8,30 @@ namespace {
 }  // namespace
 
 const CompositeKernels kComposite = {
-    Isa::portable,         blend_u8_loop,        blend_u16_loop,        blend_flat_u8_loop,
-    blend_flat_u16_loop,   blend_spread_u8_loop, blend_spread_u16_loop, chroma_alpha_u8_loop,
-    chroma_alpha_u16_loop, cell_sums_u8_loop,    cell_sums_u16_loop,    blur_row_loop,
-    blur_column_loop,      normalise_loop,       lerp_rows_loop,        multiply_u8_loop,
-    multiply_u16_loop,     veil_u8_loop,         veil_u16_loop,         erase_u8_loop,
-    erase_u16_loop,        unpack_u8_loop,       pack_u8_loop};
+    .isa = Isa::portable,
+    .blend_u8 = blend_u8_loop,
+    .blend_u16 = blend_u16_loop,
+    .blend_flat_u8 = blend_flat_u8_loop,
+    .blend_flat_u16 = blend_flat_u16_loop,
+    .blend_spread_u8 = blend_spread_u8_loop,
+    .blend_spread_u16 = blend_spread_u16_loop,
+    .chroma_alpha_u8 = chroma_alpha_u8_loop,
+    .chroma_alpha_u16 = chroma_alpha_u16_loop,
+    .cell_sums_u8 = cell_sums_u8_loop,
+    .cell_sums_u16 = cell_sums_u16_loop,
+    .fold_cells = fold_cells_loop,
+    .blur_row = blur_row_loop,
+    .blur_column = blur_column_loop,
+    .normalise = normalise_loop,
+    .lerp_rows = lerp_rows_loop,
+    .multiply_u8 = multiply_u8_loop,
+    .multiply_u16 = multiply_u16_loop,
+    .veil_u8 = veil_u8_loop,
+    .veil_u16 = veil_u16_loop,
+    .erase_u8 = erase_u8_loop,
+    .erase_u16 = erase_u16_loop,
+    .unpack_u8 = unpack_u8_loop,
+    .pack_u8 = pack_u8_loop,
+};
 
 }  // namespace saccade::vision::portable
