@@ -9,6 +9,10 @@
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/elementwise/elementwise.h"
+#include "cpu/kernels/pool/pool.h"
+#include "cpu/kernels/reduce/reduce.h"
+#include "cpu/kernels/resize/resize.h"
+#include "cpu/kernels/softmax/softmax.h"
 #include "cpu/target.h"
 
 namespace saccade::cpu {
@@ -31,6 +35,21 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
+    {"pool.max.avx512.fp32", emulated::max_pool},
+    {"pool.average.avx512.fp32", emulated::average_pool},
+    {"reduce.mean.avx512.fp32", emulated::reduce_lines},
+    {"reduce.sum.avx512.fp32", emulated::reduce_lines},
+    {"reduce.max.avx512.fp32", emulated::reduce_lines},
+    {"reduce.min.avx512.fp32", emulated::reduce_lines},
+    {"reduce.global_mean.avx512.fp32", emulated::reduce_lines},
+    {"reduce.global_max.avx512.fp32", emulated::reduce_lines},
+    {"reduce.whole_plane.avx512.fp32", emulated::reduce_lines},
+    {"resize.double.avx512.fp32", emulated::resize_double},
+    {"resize.taps.avx512.fp32", emulated::resize_taps},
+    {"softmax.avx512.fp32", emulated::softmax_lines},
+    {"log_softmax.avx512.fp32", emulated::softmax_lines},
+    {"arg_max.avx512.fp32", emulated::arg_max_lines},
+    {"arg_min.avx512.fp32", emulated::arg_max_lines},
 };
 
 class EmulatedTarget final : public compiler::Target {

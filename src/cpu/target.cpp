@@ -21,6 +21,10 @@ class CpuTarget final : public compiler::Target {
         winograd_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
+        pool_kernels(),
+        reduce_kernels(),
+        resize_kernels(),
+        softmax_kernels(),
     };
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const Isa cap = static_cast<Isa>(i);

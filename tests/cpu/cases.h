@@ -11,6 +11,10 @@ namespace saccade::kernel_check {
 std::vector<Case> conv_cases();
 std::vector<Case> depthwise_cases();
 std::vector<Case> elementwise_cases();
+std::vector<Case> pool_cases();
+std::vector<Case> reduce_cases();
+std::vector<Case> resize_cases();
+std::vector<Case> softmax_cases();
 
 struct Family {
   const char* name;

@@ -15,6 +15,10 @@ constexpr Family kFamilies[] = {
     {"conv", conv_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},
+    {"pool", pool_cases},
+    {"reduce", reduce_cases},
+    {"resize", resize_cases},
+    {"softmax", softmax_cases},
 };
 
 class Kernels : public ::testing::TestWithParam<Family> {};

@@ -12,5 +12,9 @@ std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
 std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();
+std::span<const compiler::KernelDesc> pool_kernels();
+std::span<const compiler::KernelDesc> reduce_kernels();
+std::span<const compiler::KernelDesc> resize_kernels();
+std::span<const compiler::KernelDesc> softmax_kernels();
 
 }  // namespace saccade::cpu

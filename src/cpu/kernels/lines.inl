@@ -1,0 +1,46 @@
+// Walking over a LinesView; included inside the namespace of each instruction set.
+
+/// Offsets of outer combination `index` in src and dst.
+struct LinesAt {
+  std::int64_t src, dst;
+};
+inline LinesAt outer_at(const LinesView& view, std::int64_t index) {
+  LinesAt at = {0, 0};
+  for (int d = LinesView::kDims - 1; d >= 0; --d) {
+    const std::int64_t i = index % view.outer[d].size;
+    index /= view.outer[d].size;
+    at.src += i * view.outer[d].src_step;
+    at.dst += i * view.outer[d].dst_step;
+  }
+  return at;
+}
+/// Offsets of element `index` of a line.
+inline LinesAt line_at(const LinesView& view, std::int64_t index) {
+  LinesAt at = {0, 0};
+  for (int d = LinesView::kDims - 1; d >= 0; --d) {
+    const std::int64_t i = index % view.line[d].size;
+    index /= view.line[d].size;
+    at.src += i * view.line[d].src_step;
+    at.dst += i * view.line[d].dst_step;
+  }
+  return at;
+}
+
+/// Elements [begin, end) of a line as runs along its last dimension: body(offset of the run's first element, its length).
+template <class Body>
+[[gnu::always_inline]] inline void for_each_run(const LinesView& view, std::int64_t begin, std::int64_t end, Body body) {
+  const std::int64_t size = view.line[LinesView::kDims - 1].size;
+  while (begin < end) {
+    const std::int64_t left = size - begin % size, n = left < end - begin ? left : end - begin;
+    body(line_at(view, begin), n);
+    begin += n;
+  }
+}
+
+[[gnu::always_inline]] inline Vec load_part(const float* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
+[[gnu::always_inline]] inline void store_part(float* p, int n, Vec v) {
+  if (n == kLanes)
+    store(p, v);
+  else
+    store_first(p, n, v);
+}

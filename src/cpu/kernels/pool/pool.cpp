@@ -1,0 +1,91 @@
+// Choice and preparation of the pooling kernels.
+#include "cpu/kernels/pool/pool.h"
+
+#include <algorithm>
+
+#include "cpu/cost.h"
+#include "cpu/image.h"
+#include "cpu/kernels/families.h"
+#include "ops/window.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+const char* can_run(const KernelQuery& query) {
+  if (query.precision != compiler::Precision::fp32) return "only fp32";
+  if (query.inputs.size() != 1) return "operands missing";
+  if (query.outputs.empty() || (query.outputs.size() > 1 && query.outputs[1].present))
+    return "indices are wanted";
+  if (const char* why = check_image(query.inputs[0])) return why;
+  if (const char* why = check_image(query.outputs[0])) return why;
+  return nullptr;
+}
+
+/// The window as the operator defines it: padding resolved, sizes checked.
+ops::Window window_of(const KernelQuery& query) {
+  const ops::TensorType type{query.inputs[0].dtype, query.inputs[0].dims};
+  const ops::TensorType* const types[] = {&type};
+  const ops::NodeView view(query.node, {types, 1}, {});
+  return ops::forward_window(view, {type.shape.begin() + 2, type.shape.end()},
+                             query.node.integers("kernel_shape"));
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  const ops::Window window = window_of(query);
+  const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
+  const auto vectors = static_cast<double>((x.channels + lanes(kIsa) - 1) / lanes(kIsa));
+  const auto taps = static_cast<double>(window[0].kernel * window[1].kernel);
+  const double bytes = 4.0 * static_cast<double>(x.channels * (x.height * x.width + y.height * y.width));
+  return static_cast<double>(y.height * y.width) * vectors * taps * 0.25 + bytes / bytes_per_ns(kIsa);
+}
+
+PreparedKernel prepare(const KernelQuery& query) {
+  const ops::Window window = window_of(query);
+  const ops::WindowAxis &h = window[0], &w = window[1];
+  const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
+  auto params = std::make_shared<PoolParams>();
+  PoolParams& p = *params;
+  p.channels = x.channels;
+  p.in_h = x.height, p.in_w = x.width, p.out_h = y.height, p.out_w = y.width;
+  p.src_image = x.image, p.src_row = x.row, p.src_pixel = x.pixel;
+  p.dst_image = y.image, p.dst_row = y.row, p.dst_pixel = y.pixel;
+  p.kernel_h = h.kernel, p.kernel_w = w.kernel, p.stride_h = h.stride, p.stride_w = w.stride;
+  p.dilation_h = h.dilation, p.dilation_w = w.dilation, p.pad_top = h.pad_begin, p.pad_left = w.pad_begin;
+  p.covered_h = h.in + h.pad_end, p.covered_w = w.in + w.pad_end;
+  p.count_padding = query.node.integer("count_include_pad", 0) != 0;
+  // A task reads about 64 KB, so that small maps are not cut and large ones balance.
+  constexpr std::int64_t kTaskElements = 16384;
+  const std::int64_t row = std::max<std::int64_t>(1, p.out_w * p.channels * p.kernel_h * p.kernel_w / 4);
+  p.band = std::clamp<std::int64_t>(kTaskElements / row, 1, p.out_h);
+  p.bands = (p.out_h + p.band - 1) / p.band;
+  PreparedKernel prepared;
+  prepared.phase_tasks = {x.batch * p.bands};
+  prepared.state = params;
+  return prepared;
+}
+
+constexpr KernelDesc kTable[] = {
+    {"pool.max.avx512.fp32", "MaxPool", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+     avx512::max_pool},
+    {"pool.average.avx512.fp32", "AveragePool", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+     avx512::average_pool},
+    {"pool.max.avx2.fp32", "MaxPool", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare, avx2::max_pool},
+    {"pool.average.avx2.fp32", "AveragePool", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare,
+     avx2::average_pool},
+    {"pool.max.portable.fp32", "MaxPool", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
+     portable::max_pool},
+    {"pool.average.portable.fp32", "AveragePool", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
+     portable::average_pool},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> pool_kernels() { return kTable; }
+
+}  // namespace saccade::cpu

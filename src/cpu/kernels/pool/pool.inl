@@ -1,0 +1,116 @@
+// Pooling over channels-last pictures: vectors of channels, taps outside the input skipped. Included inside the namespace of
+// each instruction set.
+
+/// The taps of one axis for the window that starts at `origin` (may be negative).
+struct PoolTaps {
+  std::int64_t begin, end;   ///< those inside the input: [begin, end)
+  std::int64_t covered;      ///< those inside the input or its declared padding
+};
+
+inline std::int64_t taps_below(std::int64_t limit, std::int64_t origin, std::int64_t kernel, std::int64_t dilation) {
+  const std::int64_t count = limit > origin ? (limit - origin + dilation - 1) / dilation : 0;
+  return count < kernel ? count : kernel;
+}
+
+inline PoolTaps pool_taps(std::int64_t origin, std::int64_t size, std::int64_t covered, std::int64_t kernel,
+                          std::int64_t dilation) {
+  PoolTaps taps;
+  taps.begin = taps_below(0, origin, kernel, dilation);
+  taps.end = taps_below(size, origin, kernel, dilation);
+  taps.covered = taps_below(covered, origin, kernel, dilation);
+  return taps;
+}
+
+/// The cells of one window that lie inside the input.
+struct PoolCells {
+  const float* corner;
+  std::int64_t rows, columns, row_step, column_step;
+  float divisor;
+};
+
+struct Largest {
+  static Vec start() { return broadcast(-__builtin_inff()); }
+  static Vec add(Vec so_far, Vec x) { return max(x, so_far); }  // a NaN never wins
+  static Vec finish(Vec so_far, float) { return so_far; }
+};
+
+struct Average {
+  static Vec start() { return zero(); }
+  static Vec add(Vec so_far, Vec x) { return so_far + x; }
+  static Vec finish(Vec so_far, float divisor) { return so_far / broadcast(divisor); }
+};
+
+/// kCount vectors of channels of one output; the last has `tail` lanes. A row of taps is summed apart, so that the error
+/// of a large window grows with its sides and not with its area.
+template <class Kind, int kCount>
+[[gnu::always_inline]] inline void pool_vectors(const PoolCells& cells, std::int64_t channel, float* dst, int tail) {
+  Vec total[kCount];
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) total[v] = Kind::start();
+  for (std::int64_t y = 0; y < cells.rows; ++y) {
+    const float* p = cells.corner + channel + y * cells.row_step;
+    Vec row[kCount];
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) row[v] = Kind::start();
+    for (std::int64_t x = 0; x < cells.columns; ++x, p += cells.column_step) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount - 1; ++v) row[v] = Kind::add(row[v], load(p + v * kLanes));
+      const float* last = p + (kCount - 1) * kLanes;
+      row[kCount - 1] = Kind::add(row[kCount - 1], tail == kLanes ? load(last) : load_first(last, tail));
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) total[v] = Kind::add(total[v], row[v]);
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount - 1; ++v) store(dst + channel + v * kLanes, Kind::finish(total[v], cells.divisor));
+  float* last = dst + channel + (kCount - 1) * kLanes;
+  const Vec result = Kind::finish(total[kCount - 1], cells.divisor);
+  if (tail == kLanes)
+    store(last, result);
+  else
+    store_first(last, tail, result);
+}
+
+template <class Kind>
+inline void pool_output(const PoolCells& cells, std::int64_t channels, float* dst) {
+  std::int64_t c = 0;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) pool_vectors<Kind, 4>(cells, c, dst, kLanes);
+  const std::int64_t rest = channels - c;
+  const int vectors = static_cast<int>((rest + kLanes - 1) / kLanes);
+  const int tail = static_cast<int>(rest) - (vectors - 1) * kLanes;
+  switch (vectors) {
+    case 1: pool_vectors<Kind, 1>(cells, c, dst, tail); break;
+    case 2: pool_vectors<Kind, 2>(cells, c, dst, tail); break;
+    case 3: pool_vectors<Kind, 3>(cells, c, dst, tail); break;
+    case 4: pool_vectors<Kind, 4>(cells, c, dst, tail); break;
+    default: break;
+  }
+}
+
+template <class Kind>
+inline void run_pool(const compiler::KernelArgs& args) {
+  const PoolParams& p = *static_cast<const PoolParams*>(args.state);
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / p.bands, y0 = task % p.bands * p.band;
+    const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
+    const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst_image;
+    PoolCells cells;
+    cells.row_step = p.dilation_h * p.src_row;
+    cells.column_step = p.dilation_w * p.src_pixel;
+    for (std::int64_t y = y0; y < y1; ++y) {
+      const std::int64_t top = y * p.stride_h - p.pad_top;
+      const PoolTaps rows = pool_taps(top, p.in_h, p.covered_h, p.kernel_h, p.dilation_h);
+      cells.rows = rows.end - rows.begin;
+      for (std::int64_t x = 0; x < p.out_w; ++x) {
+        const std::int64_t left = x * p.stride_w - p.pad_left;
+        const PoolTaps columns = pool_taps(left, p.in_w, p.covered_w, p.kernel_w, p.dilation_w);
+        cells.columns = columns.end - columns.begin;
+        const std::int64_t count = p.count_padding ? rows.covered * columns.covered : cells.rows * cells.columns;
+        cells.divisor = static_cast<float>(count > 0 ? count : 1);  // a window of padding only averages to 0
+        cells.corner = src + (top + rows.begin * p.dilation_h) * p.src_row + (left + columns.begin * p.dilation_w) * p.src_pixel;
+        pool_output<Kind>(cells, p.channels, dst + y * p.dst_row + x * p.dst_pixel);
+      }
+    }
+  }
+}

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/reduce/reduce.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/reduce/reduce.inl"
+}  // namespace
+
+void reduce_lines(const compiler::KernelArgs& args) noexcept { run_reduce(args); }
+
+}  // namespace saccade::cpu::avx2

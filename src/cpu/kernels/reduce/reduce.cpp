@@ -1,0 +1,166 @@
+// Choice and preparation of the reductions.
+#include "cpu/kernels/reduce/reduce.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "cpu/cost.h"
+#include "cpu/kernels/families.h"
+#include "cpu/lines.h"
+#include "ops/reduce.h"
+#include "ops/window.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+/// An average pool whose one window is the whole plane.
+bool whole_plane(const KernelQuery& query) {
+  const compiler::TensorDesc& x = query.inputs[0];
+  if (x.rank() < 3) return false;
+  const ops::TensorType type{x.dtype, x.dims};
+  const ops::TensorType* const types[] = {&type};
+  const ops::NodeView view(query.node, {types, 1}, {});
+  for (const ops::WindowAxis& axis :
+       ops::forward_window(view, {x.dims.begin() + 2, x.dims.end()}, query.node.integers("kernel_shape")))
+    if (axis.kernel != axis.in || axis.dilation != 1 || axis.pad_begin != 0 || axis.pad_end != 0 ||
+        axis.out != 1)
+      return false;
+  return true;
+}
+
+/// Which axes the node reduces; empty where they are not known.
+std::vector<bool> axes_of(const KernelQuery& query) {
+  const compiler::TensorDesc& x = query.inputs[0];
+  std::vector<bool> axes(x.rank(), false);
+  if (query.node.op == "AveragePool" || query.node.op == "GlobalAveragePool" ||
+      query.node.op == "GlobalMaxPool") {
+    if (x.rank() < 3 || (query.node.op == "AveragePool" && !whole_plane(query))) return {};
+    std::fill(axes.begin() + 2, axes.end(), true);
+    return axes;
+  }
+  const bool given = query.inputs.size() > 1 && query.inputs[1].present;
+  if (given && query.constants[1] == nullptr) return {};
+  std::vector<ops::TensorType> types;
+  for (const compiler::TensorDesc& desc : query.inputs) types.push_back({desc.dtype, desc.dims});
+  std::vector<const ops::TensorType*> pointers{&types[0]};
+  if (given) pointers.push_back(&types[1]);
+  for (const std::size_t axis : ops::reduce_axes(ops::NodeView(query.node, pointers, query.constants)))
+    axes[axis] = true;
+  return axes;
+}
+
+Reduction kind_of(std::string_view op) {
+  if (op == "ReduceSum") return Reduction::sum;
+  if (op == "ReduceMax" || op == "GlobalMaxPool") return Reduction::max;
+  if (op == "ReduceMin") return Reduction::min;
+  return Reduction::mean;
+}
+
+const char* describe(const KernelQuery& query, LinesView& view) {
+  if (query.precision != compiler::Precision::fp32) return "only fp32";
+  if (query.inputs.empty() || query.inputs.size() > 2 || query.outputs.size() != 1) return "operands missing";
+  if (query.outputs[0].dtype != DType::f32) return "not float32";
+  const std::vector<bool> axes = axes_of(query);
+  if (axes.size() != query.inputs[0].rank())
+    return query.node.op == "AveragePool" ? "not the whole plane" : "axes are not constant";
+  return describe_lines(query.inputs[0], query.outputs[0], axes, false, view);
+}
+
+const char* can_run(const KernelQuery& query) {
+  LinesView view;
+  return describe(query, view);
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  LinesView view;
+  describe(query, view);
+  const auto elements = static_cast<double>(view.outer_count * view.line_count * view.inner);
+  const bool contiguous = view.inner > 1 || view.line[LinesView::kDims - 1].src_step == 1;
+  return elements * (contiguous ? 1.0 / lanes(kIsa) : 1.0) * 0.3 + elements * 4 / bytes_per_ns(kIsa) +
+         20.0 * static_cast<double>(view.outer_count);
+}
+
+PreparedKernel prepare(const KernelQuery& query) {
+  auto params = std::make_shared<ReduceParams>();
+  ReduceParams& p = *params;
+  describe(query, p.view);
+  p.kind = kind_of(query.node.op);
+  const std::int64_t line = p.view.line_count, outer = p.view.outer_count;
+  constexpr std::int64_t kTaskElements = 16384, kMostParts = 64, kEnoughOuter = 8;
+  // One image alone decides how its lines are cut.
+  const compiler::TensorDesc& x = query.inputs[0];
+  const bool batched = x.rank() > 0 && !axes_of(query)[0];
+  const std::int64_t images = batched ? x.dims[0] : 1;
+  p.parts = outer / images < kEnoughOuter
+                ? std::clamp<std::int64_t>(line * p.view.inner / kTaskElements, 1, std::min(kMostParts, line))
+                : 1;
+  p.part = (line + p.parts - 1) / p.parts;
+  p.parts = (line + p.part - 1) / p.part;
+  p.group =
+      std::clamp<std::int64_t>(kTaskElements / std::max<std::int64_t>(1, line * p.view.inner), 1, outer);
+  p.joined =
+      std::clamp<std::int64_t>(kTaskElements / std::max<std::int64_t>(1, p.parts * p.view.inner), 1, outer);
+  PreparedKernel prepared;
+  if (p.parts == 1) {
+    prepared.phase_tasks = {(outer + p.group - 1) / p.group};
+  } else {
+    prepared.phase_tasks = {outer * p.parts, (outer + p.joined - 1) / p.joined};
+    prepared.shared_scratch = static_cast<std::size_t>(outer * p.parts * p.view.inner) * sizeof(float);
+  }
+  prepared.constants_used.assign(query.inputs.size(), true);
+  prepared.constants_used[0] = false;
+  prepared.state = params;
+  return prepared;
+}
+
+struct Entry {
+  std::string_view op;
+  std::string_view names[3];
+};
+
+constexpr Entry kOps[] = {
+    {"ReduceMean", {"reduce.mean.avx512.fp32", "reduce.mean.avx2.fp32", "reduce.mean.portable.fp32"}},
+    {"ReduceSum", {"reduce.sum.avx512.fp32", "reduce.sum.avx2.fp32", "reduce.sum.portable.fp32"}},
+    {"ReduceMax", {"reduce.max.avx512.fp32", "reduce.max.avx2.fp32", "reduce.max.portable.fp32"}},
+    {"ReduceMin", {"reduce.min.avx512.fp32", "reduce.min.avx2.fp32", "reduce.min.portable.fp32"}},
+    {"GlobalAveragePool",
+     {"reduce.global_mean.avx512.fp32", "reduce.global_mean.avx2.fp32", "reduce.global_mean.portable.fp32"}},
+    {"GlobalMaxPool",
+     {"reduce.global_max.avx512.fp32", "reduce.global_max.avx2.fp32", "reduce.global_max.portable.fp32"}},
+    {"AveragePool",
+     {"reduce.whole_plane.avx512.fp32", "reduce.whole_plane.avx2.fp32", "reduce.whole_plane.portable.fp32"}},
+};
+
+constexpr std::size_t kCount = std::size(kOps);
+
+struct Table {
+  KernelDesc kernels[3 * kCount];
+};
+
+constexpr Table make_table() {
+  Table table;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const Entry& e = kOps[i];
+    table.kernels[i] = {e.names[0],        e.op,    Isa::avx512,         false, can_run,
+                        cost<Isa::avx512>, prepare, avx512::reduce_lines};
+    table.kernels[kCount + i] = {e.names[1],      e.op,    Isa::avx2,         false, can_run,
+                                 cost<Isa::avx2>, prepare, avx2::reduce_lines};
+    table.kernels[2 * kCount + i] = {e.names[2],          e.op,    Isa::portable,         false, can_run,
+                                     cost<Isa::portable>, prepare, portable::reduce_lines};
+  }
+  return table;
+}
+
+constexpr Table kTable = make_table();
+
+}  // namespace
+
+std::span<const KernelDesc> reduce_kernels() { return kTable.kernels; }
+
+}  // namespace saccade::cpu

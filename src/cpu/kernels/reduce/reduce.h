@@ -1,0 +1,36 @@
+// Sums, means and extremes over any axes. What prepare() hands to the kernels, and their entry points.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/lines_view.h"
+
+namespace saccade::cpu {
+
+enum class Reduction : int { sum, mean, max, min };
+
+struct ReduceParams {
+  LinesView view;
+  Reduction kind;
+  /// Lines are cut into `parts` of `part` elements, which phase 0 reduces into the shared scratch and phase 1
+  /// joins in order: fixed by the shape alone. 1: phase 0 writes the result.
+  std::int64_t parts, part;
+  std::int64_t group;   ///< outer combinations a task of the only phase takes, where parts is 1
+  std::int64_t joined;  ///< those that a task of phase 1 takes
+};
+
+namespace portable {
+void reduce_lines(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx2 {
+void reduce_lines(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512 {
+void reduce_lines(const compiler::KernelArgs& args) noexcept;
+}
+namespace avx512_emulated {
+void reduce_lines(const compiler::KernelArgs& args) noexcept;
+}
+
+}  // namespace saccade::cpu

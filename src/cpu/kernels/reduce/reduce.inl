@@ -1,0 +1,186 @@
+// Reductions along the lines of a LinesView; included inside the namespace of each instruction set. Three shapes of work: vectors
+// across neighbouring lines (channels of a picture), vectors along one line (contiguous rows), and lines so narrow that
+// several elements of each fit a vector (pictures of a few channels).
+
+#include "cpu/kernels/lines.inl"
+
+/// After this many additions a running sum is added to a total, so that its error stays that of a short sum.
+constexpr std::int64_t kShortSum = 64;
+
+struct SumFold {
+  static constexpr float kStart = 0;
+  static Vec add(Vec so_far, Vec x) { return so_far + x; }
+  static float join(float a, float b) { return a + b; }
+  static float lanes(Vec a) { return sum(a); }
+};
+/// NaN is sticky.
+struct MaxFold {
+  static constexpr float kStart = -__builtin_inff();
+  static Vec add(Vec so_far, Vec x) { return select(is_nan(x), x, max(x, so_far)); }
+  static float join(float a, float b) { return b > a || b != b ? (a != a ? a : b) : a; }
+  static float lanes(Vec a) { return any(is_nan(a)) ? __builtin_nanf("") : max_lane(a); }
+};
+struct MinFold {
+  static constexpr float kStart = __builtin_inff();
+  static Vec add(Vec so_far, Vec x) { return select(is_nan(x), x, min(x, so_far)); }
+  static float join(float a, float b) { return b < a || b != b ? (a != a ? a : b) : a; }
+  static float lanes(Vec a) { return any(is_nan(a)) ? __builtin_nanf("") : min_lane(a); }
+};
+
+/// Result of kCount vectors of neighbouring lines, elements [begin, end).
+template <class Fold, int kCount>
+[[gnu::always_inline]] inline void reduce_across(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end,
+                                                 int tail, float scale, float* dst) {
+  const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
+  Vec total[kCount], part[kCount];
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) total[v] = part[v] = broadcast(Fold::kStart);
+  std::int64_t room = kShortSum;
+  for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
+    const float* p = src + at.src;
+    for (std::int64_t i = 0; i < n; ++i, p += step) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
+      part[kCount - 1] = Fold::add(part[kCount - 1], load_part(p + (kCount - 1) * kLanes, tail));
+      if (--room > 0) continue;
+      room = kShortSum;
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; ++v) {
+        total[v] = Fold::add(total[v], part[v]);
+        part[v] = broadcast(Fold::kStart);
+      }
+    }
+  });
+#pragma GCC unroll 4
+  for (int v = 0; v < kCount; ++v) {
+    const Vec result = Fold::add(total[v], part[v]);
+    store_part(dst + v * kLanes, v < kCount - 1 ? kLanes : tail, scale == 1 ? result : result * broadcast(scale));
+  }
+}
+
+/// Result of one line whose elements are adjacent in runs.
+template <class Fold>
+inline float reduce_along(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end) {
+  Vec total = broadcast(Fold::kStart);
+  for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
+    const float* p = src + at.src;
+    Vec part[4];
+#pragma GCC unroll 4
+    for (int k = 0; k < 4; ++k) part[k] = broadcast(Fold::kStart);
+    std::int64_t i = 0, room = kShortSum;
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) part[k] = Fold::add(part[k], load(p + i + k * kLanes));
+      if (--room > 0) continue;
+      room = kShortSum;
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) {
+        total = Fold::add(total, part[k]);
+        part[k] = broadcast(Fold::kStart);
+      }
+    }
+    for (; i + kLanes <= n; i += kLanes) part[0] = Fold::add(part[0], load(p + i));
+    if (i < n) {
+      const int m = static_cast<int>(n - i);
+      part[1] = Fold::add(part[1], select(first(m), load_first(p + i, m), broadcast(Fold::kStart)));
+    }
+    total = Fold::add(total, Fold::add(Fold::add(part[0], part[1]), Fold::add(part[2], part[3])));
+  });
+  return Fold::lanes(total);
+}
+
+/// Lines of `inner` elements side by side, packed: `inner` vectors hold kLanes elements of each line.
+template <class Fold>
+inline void reduce_narrow(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+  const int inner = static_cast<int>(view.inner);
+  float result[kLanes];
+  for (int c = 0; c < inner; ++c) result[c] = Fold::kStart;
+  for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
+    const float* p = src + at.src;
+    std::int64_t i = 0;
+    while (i + kLanes <= n) {
+      Vec part[kLanes];
+      for (int v = 0; v < inner; ++v) part[v] = broadcast(Fold::kStart);
+      for (std::int64_t room = kShortSum; room > 0 && i + kLanes <= n; --room, i += kLanes, p += inner * kLanes)
+        for (int v = 0; v < inner; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
+      float values[kLanes * kLanes];
+      for (int v = 0; v < inner; ++v) store(values + v * kLanes, part[v]);
+      for (int c = 0; c < inner; ++c) {
+        float lanes = values[c];
+        for (int k = 1; k < kLanes; ++k) lanes = Fold::join(lanes, values[k * inner + c]);
+        result[c] = Fold::join(result[c], lanes);
+      }
+    }
+    for (; i < n; ++i, p += inner)
+      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], p[c]);
+  });
+  for (int c = 0; c < inner; ++c) dst[c] = result[c] * scale;
+}
+
+/// Elements [begin, end) of all lines at one outer combination.
+template <class Fold>
+inline void reduce_part(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+  const LinesDim& last = view.line[LinesView::kDims - 1];
+  if (view.inner == 1 && last.src_step == 1) {
+    *dst = reduce_along<Fold>(view, src, begin, end) * scale;
+    return;
+  }
+  if (view.inner < kLanes && last.src_step == view.inner) {
+    reduce_narrow<Fold>(view, src, begin, end, scale, dst);
+    return;
+  }
+  std::int64_t c = 0;
+  for (; c + 4 * kLanes <= view.inner; c += 4 * kLanes) reduce_across<Fold, 4>(view, src + c, begin, end, kLanes, scale, dst + c);
+  const std::int64_t rest = view.inner - c;
+  const int vectors = static_cast<int>((rest + kLanes - 1) / kLanes);
+  const int tail = static_cast<int>(rest) - (vectors - 1) * kLanes;
+  switch (vectors) {
+    case 1: reduce_across<Fold, 1>(view, src + c, begin, end, tail, scale, dst + c); break;
+    case 2: reduce_across<Fold, 2>(view, src + c, begin, end, tail, scale, dst + c); break;
+    case 3: reduce_across<Fold, 3>(view, src + c, begin, end, tail, scale, dst + c); break;
+    case 4: reduce_across<Fold, 4>(view, src + c, begin, end, tail, scale, dst + c); break;
+    default: break;
+  }
+}
+
+template <class Fold>
+inline void reduce_with(const compiler::KernelArgs& args) {
+  const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
+  const float* src = static_cast<const float*>(args.src[0]);
+  float* dst = static_cast<float*>(args.dst[0]);
+  float* scratch = static_cast<float*>(args.shared_scratch);
+  const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;
+  const float scale = p.kind == Reduction::mean ? 1.0f / static_cast<float>(line) : 1.0f;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    if (p.parts > 1 && args.phase == 0) {
+      const std::int64_t begin = task % p.parts * p.part, end = begin + p.part < line ? begin + p.part : line;
+      reduce_part<Fold>(p.view, src + outer_at(p.view, task / p.parts).src, begin, end, 1.0f, scratch + task * inner);
+      continue;
+    }
+    const std::int64_t group = p.parts > 1 ? p.joined : p.group;
+    const std::int64_t o1 = (task + 1) * group < outer ? (task + 1) * group : outer;
+    for (std::int64_t o = task * group; o < o1; ++o) {
+      const LinesAt at = outer_at(p.view, o);
+      if (p.parts == 1) {
+        reduce_part<Fold>(p.view, src + at.src, 0, line, scale, dst + at.dst);
+        continue;
+      }
+      const float* parts = scratch + o * p.parts * inner;
+      for (std::int64_t c = 0; c < inner; c += kLanes) {
+        const int m = inner - c < kLanes ? static_cast<int>(inner - c) : kLanes;
+        Vec total = load_part(parts + c, m);
+        for (std::int64_t k = 1; k < p.parts; ++k) total = Fold::add(total, load_part(parts + k * inner + c, m));
+        store_part(dst + at.dst + c, m, scale == 1 ? total : total * broadcast(scale));
+      }
+    }
+  }
+}
+
+inline void run_reduce(const compiler::KernelArgs& args) {
+  switch (static_cast<const ReduceParams*>(args.state)->kind) {
+    case Reduction::sum:
+    case Reduction::mean: reduce_with<SumFold>(args); break;
+    case Reduction::max: reduce_with<MaxFold>(args); break;
+    case Reduction::min: reduce_with<MinFold>(args); break;
+  }
+}

@@ -1,0 +1,13 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/resize/resize.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/resize/resize.inl"
+}  // namespace
+
+void resize_taps(const compiler::KernelArgs& args) noexcept { run_taps(args); }
+void resize_double(const compiler::KernelArgs& args) noexcept { run_double(args); }
+
+}  // namespace saccade::cpu::avx2

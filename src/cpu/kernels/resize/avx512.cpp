@@ -1,0 +1,13 @@
+#include "cpu/simd/avx512.h"
+
+#include "cpu/kernels/resize/resize.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/resize/resize.inl"
+}  // namespace
+
+void resize_taps(const compiler::KernelArgs& args) noexcept { run_taps(args); }
+void resize_double(const compiler::KernelArgs& args) noexcept { run_double(args); }
+
+}  // namespace saccade::cpu::avx512

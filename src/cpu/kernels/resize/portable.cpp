@@ -1,0 +1,13 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/resize/resize.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/resize/resize.inl"
+}  // namespace
+
+void resize_taps(const compiler::KernelArgs& args) noexcept { run_taps(args); }
+void resize_double(const compiler::KernelArgs& args) noexcept { run_double(args); }
+
+}  // namespace saccade::cpu::portable

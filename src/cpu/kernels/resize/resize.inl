@@ -1,0 +1,185 @@
+// Resizing channels-last pictures; included inside the namespace of each instruction set.
+// Any filter: the rows of an output row are combined into one row of the input's width, then its columns. Bilinear doubling
+// has a kernel of its own, which makes two by two outputs of each two by two inputs.
+
+/// Vectors of a run of `n` floats: all but the last are whole.
+template <class Body>
+[[gnu::always_inline]] inline void for_each_vector(std::int64_t n, Body body) {
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
+  if (i < n) body(i, static_cast<int>(n - i));
+}
+[[gnu::always_inline]] inline Vec load_part(const float* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
+[[gnu::always_inline]] inline void store_part(float* p, int n, Vec v) {
+  if (n == kLanes)
+    store(p, v);
+  else
+    store_first(p, n, v);
+}
+
+/// dst = the weighted sum of rows of the input, `n` adjacent floats of each.
+inline void combine(const float* src, std::int64_t src_row, std::int64_t taps, const std::int32_t* index,
+                    const float* weight, std::int64_t n, float* dst) {
+  if (taps == 2) {
+    const float *a = src + index[0] * src_row, *b = src + index[1] * src_row;
+    const Vec wa = broadcast(weight[0]), wb = broadcast(weight[1]);
+    for_each_vector(n, [&](std::int64_t i, int m) {
+      store_part(dst + i, m, fma(wb, load_part(b + i, m), wa * load_part(a + i, m)));
+    });
+    return;
+  }
+  for_each_vector(n, [&](std::int64_t i, int m) {
+    Vec sum = broadcast(weight[0]) * load_part(src + index[0] * src_row + i, m);
+    for (std::int64_t k = 1; k < taps; ++k)
+      sum = fma(broadcast(weight[k]), load_part(src + index[k] * src_row + i, m), sum);
+    store_part(dst + i, m, sum);
+  });
+}
+
+/// A row of the input's width: channels [c, c + n) of each pixel, `pixel` apart.
+struct ResizeRow {
+  const float* data;
+  std::int64_t pixel;
+};
+
+/// Whether two output rows read the same rows with the same weights.
+inline bool same_taps(const ResizeTaps& taps, std::int64_t a, std::int64_t b) {
+  for (std::int64_t k = 0; k < taps.taps; ++k)
+    if (taps.index[a * taps.taps + k] != taps.index[b * taps.taps + k] ||
+        taps.weight[a * taps.taps + k] != taps.weight[b * taps.taps + k])
+      return false;
+  return true;
+}
+
+/// The rows of output row `y` combined; where it is one row as it stands, that row itself.
+inline ResizeRow combined_row(const ResizeParams& p, const float* src, std::int64_t y, std::int64_t c, std::int64_t n,
+                              bool repeated, float* scratch) {
+  const std::int32_t* index = p.vertical.index + y * p.vertical.taps;
+  const float* weight = p.vertical.weight + y * p.vertical.taps;
+  const bool dense = p.flat_index != nullptr;  // then a whole dense row is needed
+  if (weight[0] == 1 && p.vertical.taps == 1 && (!dense || p.src_pixel == p.channels))
+    return {src + index[0] * p.src_row + c, p.src_pixel};
+  if (repeated) return {scratch, n};
+  if (p.src_pixel == n) {
+    combine(src, p.src_row, p.vertical.taps, index, weight, p.in_w * n, scratch);
+  } else {
+    for (std::int64_t x = 0; x < p.in_w; ++x)
+      combine(src + x * p.src_pixel + c, p.src_row, p.vertical.taps, index, weight, n, scratch + x * n);
+  }
+  return {scratch, n};
+}
+
+/// The columns of one output row, vectors along the channels.
+inline void resize_columns(const ResizeParams& p, ResizeRow row, std::int64_t n, float* dst) {
+  const std::int64_t taps = p.horizontal.taps;
+  const std::int32_t* index = p.horizontal.index;
+  const float* weight = p.horizontal.weight;
+  for (std::int64_t x = 0; x < p.out_w; ++x, index += taps, weight += taps, dst += p.dst_pixel) {
+    const float* a = row.data + index[0] * row.pixel;
+    const Vec wa = broadcast(weight[0]);
+    if (taps == 1) {
+      for_each_vector(n, [&](std::int64_t i, int m) { store_part(dst + i, m, load_part(a + i, m)); });
+    } else if (taps == 2) {
+      const float* b = row.data + index[1] * row.pixel;
+      const Vec wb = broadcast(weight[1]);
+      for_each_vector(n, [&](std::int64_t i, int m) {
+        store_part(dst + i, m, fma(wb, load_part(b + i, m), wa * load_part(a + i, m)));
+      });
+    } else {
+      for_each_vector(n, [&](std::int64_t i, int m) {
+        Vec sum = wa * load_part(a + i, m);
+        for (std::int64_t k = 1; k < taps; ++k)
+          sum = fma(broadcast(weight[k]), load_part(row.data + index[k] * row.pixel + i, m), sum);
+        store_part(dst + i, m, sum);
+      });
+    }
+  }
+}
+
+/// The columns of one output row, vectors along the row: few channels.
+inline void resize_flat(const ResizeParams& p, const float* row, float* dst) {
+  for_each_vector(p.out_w * p.channels, [&](std::int64_t i, int m) {
+    Vec sum = load(p.flat_weight + i) * gather(row, load_int(p.flat_index + i));
+    for (std::int64_t k = 1; k < p.horizontal.taps; ++k)
+      sum = fma(load(p.flat_weight + k * p.flat_step + i), gather(row, load_int(p.flat_index + k * p.flat_step + i)), sum);
+    store_part(dst + i, m, sum);
+  });
+}
+
+inline void run_taps(const compiler::KernelArgs& args) {
+  const ResizeParams& p = *static_cast<const ResizeParams*>(args.state);
+  float* scratch = static_cast<float*>(args.thread_scratch);
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / p.bands, y0 = task % p.bands * p.band;
+    const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
+    const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst_image;
+    for (std::int64_t c = 0; c < p.channels; c += p.chunk) {
+      const std::int64_t n = c + p.chunk < p.channels ? p.chunk : p.channels - c;
+      for (std::int64_t y = y0; y < y1; ++y) {
+        const bool repeated = y > y0 && same_taps(p.vertical, y, y - 1);
+        const ResizeRow row = combined_row(p, src, y, c, n, repeated, scratch);
+        if (p.flat_index != nullptr)
+          resize_flat(p, row.data, dst + y * p.dst_row);
+        else
+          resize_columns(p, row, n, dst + y * p.dst_row + c);
+      }
+    }
+  }
+}
+
+/// Two vectors of values, one above and one below the middle between two input rows (or beside that between columns).
+struct Halves {
+  Vec near_a, near_b;
+};
+[[gnu::always_inline]] inline Halves between(Vec a, Vec b) {
+  const Vec large = broadcast(0.75f), small = broadcast(0.25f);
+  return {fma(small, b, large * a), fma(small, a, large * b)};
+}
+
+/// Output rows 2y + 1 and 2y + 2, between input rows y and y + 1 (clamped to the picture); nullptr where there is none.
+struct RowPair {
+  const float *above, *below;
+  float *upper, *lower;
+};
+
+[[gnu::always_inline]] inline void store_columns(float* row, std::int64_t at, std::int64_t pixel, bool left, bool right,
+                                                 int m, Halves h) {
+  if (row == nullptr) return;
+  if (left) store_part(row + at, m, h.near_a);
+  if (right) store_part(row + (at + pixel), m, h.near_b);
+}
+
+/// All columns of a pair of rows for one vector of channels from `c` on.
+[[gnu::always_inline]] inline void double_rows(const ResizeParams& p, const RowPair& rows, std::int64_t c, int m) {
+  Halves left = between(load_part(rows.above + c, m), load_part(rows.below + c, m));
+  // Columns -1 and in_w repeat the border.
+  store_columns(rows.upper, c - p.dst_pixel, p.dst_pixel, false, true, m, {left.near_a, left.near_a});
+  store_columns(rows.lower, c - p.dst_pixel, p.dst_pixel, false, true, m, {left.near_b, left.near_b});
+  std::int64_t at = c + p.dst_pixel;  // of output column 2x + 1
+  for (std::int64_t x = 1; x < p.in_w; ++x, at += 2 * p.dst_pixel) {
+    const Halves right = between(load_part(rows.above + x * p.src_pixel + c, m), load_part(rows.below + x * p.src_pixel + c, m));
+    store_columns(rows.upper, at, p.dst_pixel, true, true, m, between(left.near_a, right.near_a));
+    store_columns(rows.lower, at, p.dst_pixel, true, true, m, between(left.near_b, right.near_b));
+    left = right;
+  }
+  store_columns(rows.upper, at, p.dst_pixel, true, false, m, {left.near_a, left.near_a});
+  store_columns(rows.lower, at, p.dst_pixel, true, false, m, {left.near_b, left.near_b});
+}
+
+inline void run_double(const compiler::KernelArgs& args) {
+  const ResizeParams& p = *static_cast<const ResizeParams*>(args.state);
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / p.bands, first_pair = task % p.bands * p.band;
+    const std::int64_t last_pair = first_pair + p.band < p.in_h + 1 ? first_pair + p.band : p.in_h + 1;
+    const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst_image;
+    for (std::int64_t pair = first_pair; pair < last_pair; ++pair) {
+      const std::int64_t above = pair > 0 ? pair - 1 : 0, below = pair < p.in_h ? pair : p.in_h - 1;
+      RowPair rows{src + above * p.src_row, src + below * p.src_row, nullptr, nullptr};
+      if (pair > 0) rows.upper = dst + (2 * pair - 1) * p.dst_row;
+      if (pair < p.in_h) rows.lower = dst + 2 * pair * p.dst_row;
+      for_each_vector(p.channels, [&](std::int64_t c, int m) { double_rows(p, rows, c, m); });
+    }
+  }
+}

@@ -1,0 +1,12 @@
+#include "cpu/kernels/softmax/softmax.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/softmax/softmax.inl"
+}  // namespace
+
+void softmax_lines(const compiler::KernelArgs& args) noexcept { run_softmax(args); }
+void arg_max_lines(const compiler::KernelArgs& args) noexcept { run_arg_max(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

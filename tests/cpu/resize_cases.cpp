@@ -1,0 +1,85 @@
+#include "cpu/cases.h"
+
+namespace saccade::kernel_check {
+
+namespace {
+
+ir::Attributes how(const char* mode, const char* coordinates = "half_pixel") {
+  return {{"mode", std::string(mode)}, {"coordinate_transformation", std::string(coordinates)}};
+}
+
+/// To a height and width.
+Case to_size(ir::Attributes attributes, Input x, std::int64_t height, std::int64_t width, Place y = nhwc()) {
+  Case c;
+  c.name = std::get<std::string>(attributes["mode"]) + " " +
+           std::get<std::string>(attributes["coordinate_transformation"]) + " " + shape_string(x.shape) +
+           " to " + std::to_string(height) + "x" + std::to_string(width);
+  c.op = "Resize";
+  c.expect = "resize.taps.";
+  c.tolerance = 1e-6;
+  const Shape shape = x.shape;
+  c.attributes = std::move(attributes);
+  c.inputs = {std::move(x), absent(), absent(), integers({height, width})};
+  c.attributes["axes"] = std::vector<std::int64_t>{2, 3};
+  c.outputs = {y};
+  c.batched = {0};
+  return c;
+}
+
+Case by_scales(ir::Attributes attributes, Input x, float vertical, float horizontal) {
+  Case c = to_size(std::move(attributes), std::move(x), 1, 1);
+  c.name += " by scales " + std::to_string(vertical) + ", " + std::to_string(horizontal);
+  c.inputs = {c.inputs[0], absent(), constant(Tensor::of<float>({4}, {1, 1, vertical, horizontal})),
+              absent()};
+  c.attributes.erase("axes");
+  return c;
+}
+
+/// A bilinear doubling: both kernels take it.
+Case doubling(Shape shape, std::int64_t before = 0, std::int64_t after = 0) {
+  Case c = by_scales(how("linear"), channels_last(std::move(shape), before, after), 2, 2);
+  c.name += " doubled, slice " + std::to_string(before) + " " + std::to_string(after);
+  c.expect = "resize.double.";
+  c.outputs = {nhwc(after, before)};
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> resize_cases() {
+  std::vector<Case> cases;
+  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
+    for (const std::int64_t channels : {1, 2, 3, 5, 16, 21, 40}) {
+      cases.push_back(to_size(how("linear", coordinates), channels_last({2, channels, 7, 9}), 13, 20));
+      cases.push_back(to_size(how("linear", coordinates), channels_last({1, channels, 17, 19}), 5, 8));
+      cases.push_back(to_size(how("nearest", coordinates), channels_last({1, channels, 7, 9}), 14, 5));
+    }
+    cases.push_back(
+        to_size(how("linear", coordinates), channels_last({1, 12, 5, 6}, 4, 3), 11, 9, nhwc(2, 9)));
+    cases.push_back(to_size(how("linear", coordinates), channels_last({1, 3, 5, 6}, 4, 3), 11, 9));
+    cases.push_back(to_size(how("linear", coordinates), channels_last({1, 3, 5, 6}), 11, 9, nhwc(1, 1)));
+    cases.push_back(to_size(how("linear", coordinates), channels_last({1, 8, 1, 1}), 6, 5));
+    cases.push_back(to_size(how("linear", coordinates), channels_last({1, 8, 6, 5}), 1, 1));
+  }
+  cases.push_back(to_size(how("linear"), channels_last({1, 8, 6, 5}), 6, 11));  // one axis stays
+  cases.push_back(to_size(how("linear"), channels_last({1, 1, 6, 5}), 12, 5));
+  cases.push_back(
+      to_size(how("linear"), channels_last({1, 300, 40, 41}), 60, 60));  // several chunks of channels
+  cases.push_back(to_size(how("linear"), channels_last({1, 1, 64, 64}), 200, 300));
+  cases.push_back(to_size(how("cubic"), channels_last({1, 6, 9, 8}), 15, 13));
+  cases.push_back(to_size(how("cubic"), channels_last({1, 33, 9, 8}), 15, 13));
+  ir::Attributes antialias = how("linear");
+  antialias["antialias"] = std::int64_t{1};
+  cases.push_back(to_size(antialias, channels_last({1, 4, 20, 30}), 7, 9));
+  cases.push_back(to_size(antialias, channels_last({1, 18, 20, 30}), 7, 9));
+  cases.push_back(by_scales(how("linear"), channels_last({1, 10, 5, 7}), 1.5f, 2.3f));
+  cases.push_back(by_scales(how("nearest", "asymmetric"), channels_last({2, 10, 5, 7}), 2, 3));
+  for (const std::int64_t channels : {1, 3, 16, 24, 37, 128}) cases.push_back(doubling({2, channels, 6, 5}));
+  cases.push_back(doubling({1, 9, 1, 7}));
+  cases.push_back(doubling({1, 9, 7, 1}));
+  cases.push_back(doubling({1, 9, 1, 1}));
+  cases.push_back(doubling({1, 16, 30, 34}, 5, 11));
+  return cases;
+}
+
+}  // namespace saccade::kernel_check
