@@ -187,7 +187,7 @@ def check_clips(saccade, args, folder):
                 print(f"      clips {stem} {name}: no such clip in {args.clips}")
                 continue
             out = pathlib.Path(folder) / "mask.mkv"
-            saccade.run(clips[0], out, "--model", args.folder / file, "--effect", "mask", "--resize", "mediapipe", "--codec", "ffv1")
+            saccade.run(clips[0], out, "--model", args.folder / file, "--effect", "mask", "--resize", "mediapipe", "--encoder", "ffv1")
             size = subprocess.run(["ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "stream=width,height",
                                    "-of", "csv=p=0", out], check=True, capture_output=True, text=True).stdout.strip().rstrip(",")
             width, height = map(int, size.split(","))
