@@ -9,7 +9,7 @@ namespace {
 
 // From a luma position of the upright picture to an index of the stored component (may be fractional).
 double stored_index(const AxisSpec& spec, double position) noexcept {
-  const double luma = spec.flip ? spec.full_extent - 1 - position : position;
+  const double luma = spec.flip ? spec.extent - 1 - position : position;
   return (luma - spec.first) / (1 << spec.shift);
 }
 
@@ -21,15 +21,15 @@ struct Position {
 // Sample i sits at i * extent / count without the half pixel, in steps of 1/32; one cell beyond the last
 // sample the picture has faded to zero.
 Position mediapipe_position(const AxisSpec& spec, int i) noexcept {
-  const double ratio = static_cast<double>(spec.extent) / spec.count;
-  const double position = std::nearbyint(i * ratio * 32) / 32;
+  const double position = std::nearbyint(i * spec.ratio * 32) / 32;
   const double last = spec.extent - 1;
   if (position <= last) return {position, 1};
   return {last, std::max(0.0, 1 - (position - last))};
 }
 
-Position half_pixel_position(const AxisSpec& spec, int i) noexcept {
-  return {(i + 0.5) * spec.extent / spec.count - 0.5 + spec.origin, 1};
+// The middle of target i, in the source's luma positions.
+double middle(const AxisSpec& spec, int i) noexcept {
+  return (spec.first_target + i * spec.target_step + 0.5) * spec.ratio - 0.5 + spec.origin;
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ LinearAxis make_linear_axis(const AxisSpec& spec, ResizeRule rule) {
   for (std::size_t i = 0; i < count; ++i) {
     const int target = static_cast<int>(i);
     const Position p =
-        rule == ResizeRule::mediapipe ? mediapipe_position(spec, target) : half_pixel_position(spec, target);
+        rule == ResizeRule::mediapipe ? mediapipe_position(spec, target) : Position{middle(spec, target), 1};
     const double at = std::clamp(stored_index(spec, p.luma), 0.0, static_cast<double>(spec.samples - 1));
     // The pair never reaches past the last sample: there it is (last - 1, last) with all weight on the
     // second.
@@ -64,17 +64,19 @@ LinearAxis make_linear_axis(const AxisSpec& spec, ResizeRule rule) {
   return axis;
 }
 
-bool shrinks(const AxisSpec& spec) noexcept { return spec.extent > spec.count << spec.shift; }
+bool shrinks(const AxisSpec& spec) noexcept {
+  return spec.target_step * spec.ratio > (1 << spec.shift) + 1e-9;
+}
 
 BoxAxis make_box_axis(const AxisSpec& spec) {
   BoxAxis axis;
-  const double ratio = static_cast<double>(spec.extent) / spec.count;
+  const double half_width = spec.target_step * spec.ratio / 2;
   axis.offset.push_back(0);
   for (int i = 0; i < spec.count; ++i) {
-    // The target covers [i, i + 1) * ratio of the picture, in the coordinates where sample k covers [k, k +
-    // 1).
-    double a = stored_index(spec, spec.origin + i * ratio - 0.5) + 0.5;
-    double b = stored_index(spec, spec.origin + (i + 1) * ratio - 0.5) + 0.5;
+    // The target covers the picture up to half its width on both sides; here in coordinates where sample k
+    // covers k to k + 1.
+    double a = stored_index(spec, middle(spec, i) - half_width) + 0.5;
+    double b = stored_index(spec, middle(spec, i) + half_width) + 0.5;
     if (a > b) std::swap(a, b);
     const int first = static_cast<int>(std::floor(a)), last = static_cast<int>(std::ceil(b)) - 1;
     const int low = std::clamp(first, 0, spec.samples - 1), high = std::clamp(last, 0, spec.samples - 1);

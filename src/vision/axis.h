@@ -9,18 +9,22 @@
 
 namespace saccade::vision {
 
-/// One direction of a resize: `count` targets across `extent` luma samples of the upright picture, of which
-/// this component has one sample every `1 << shift`, the first at luma position `first` (0: cosited; 0.5:
-/// between two).
+/// One direction of a resize. Positions are in luma samples, whose first is at 0 and covers -0.5 to 0.5.
 struct AxisSpec {
+  // The targets: `count` of them, at first_target + i * target_step of the target's luma positions.
   int count = 0;
-  int extent = 0;       ///< luma samples across the part of the picture that is shown
-  double origin = 0;    ///< luma position of the shown part's edge within the picture (0 unless cut)
-  int full_extent = 0;  ///< luma samples across the whole picture
-  bool flip = false;    ///< the stored picture runs the other way
-  int shift = 0;
+  double first_target = 0;
+  double target_step = 1;
+  // A target's luma position p is the source's (p + 0.5) * ratio - 0.5 + origin, counted from the end where
+  // `flip`.
+  double ratio = 1;
+  double origin = 0;
+  bool flip = false;
+  // The source: `extent` luma samples; of this component `samples`, at first + k * 2^shift.
+  int extent = 0;
+  int samples = 0;
   double first = 0;
-  int samples = 0;  ///< of this component across the whole picture
+  int shift = 0;
 };
 
 constexpr int kWeightBits = 14;

@@ -124,21 +124,43 @@ YuvToRgb rgb_to_yuv(const ColorSpec& color, int depth) noexcept {
   return t;
 }
 
+YuvToRgb samples_to_rgb(PixelFormat format, const ColorSpec& color) noexcept {
+  const FormatInfo& info = format_info(format);
+  YuvToRgb t{};
+  if (info.model == ColorModel::rgb) {
+    for (std::size_t c = 0; c < 3; ++c) t.m[c][c] = 255.0 / info.max_value();
+    return t;
+  }
+  t = yuv_to_rgb(color, info.depth);
+  if (info.model == ColorModel::yuv) return t;
+  const double luma = t.m[0][0];
+  const double black = t.offset[0] + t.m[0][2] * std::ldexp(1.0, info.depth - 1);
+  for (std::size_t c = 0; c < 3; ++c) {
+    t.m[c] = {luma, 0, 0};
+    t.offset[c] = black;
+  }
+  return t;
+}
+
+YuvToRgb rgb_to_samples(PixelFormat format, const ColorSpec& color) noexcept {
+  const FormatInfo& info = format_info(format);
+  if (info.model != ColorModel::rgb) return rgb_to_yuv(color, info.depth);
+  YuvToRgb t{};
+  for (std::size_t c = 0; c < 3; ++c) t.m[c][c] = info.max_value() / 255.0;
+  return t;
+}
+
 std::array<int, 3> color_samples(Rgb color, PixelFormat format, const ColorSpec& spec) noexcept {
   const FormatInfo& info = format_info(format);
   const std::array<double, 3> rgb = {static_cast<double>(color.r), static_cast<double>(color.g),
                                      static_cast<double>(color.b)};
-  const double top = info.max_value();
+  const YuvToRgb t = rgb_to_samples(format, spec);
   std::array<int, 3> samples{};
-  if (info.model == ColorModel::rgb) {
-    for (std::size_t c = 0; c < 3; ++c) samples[c] = static_cast<int>(std::floor(rgb[c] * top / 255 + 0.5));
-    return samples;
-  }
-  const YuvToRgb t = rgb_to_yuv(spec, info.depth);
   for (std::size_t c = 0; c < info.colors; ++c) {
     double v = t.offset[c];
     for (std::size_t k = 0; k < 3; ++k) v += t.m[c][k] * rgb[k];
-    samples[c] = static_cast<int>(std::clamp(std::floor(v + 0.5), 0.0, top));
+    samples[c] =
+        static_cast<int>(std::clamp(std::floor(v + 0.5), 0.0, static_cast<double>(info.max_value())));
   }
   return samples;
 }

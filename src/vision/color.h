@@ -34,6 +34,10 @@ YuvToRgb yuv_to_rgb(const ColorSpec& color, int depth) noexcept;
 /// The inverse: stored y, u, v (not rounded) from R, G, B in 0..255.
 YuvToRgb rgb_to_yuv(const ColorSpec& color, int depth) noexcept;
 
+/// The same for the components of any format: R, G, B as they are, grey as luma with neutral chroma.
+YuvToRgb samples_to_rgb(PixelFormat format, const ColorSpec& color) noexcept;
+YuvToRgb rgb_to_samples(PixelFormat format, const ColorSpec& color) noexcept;
+
 /// A colour in the components of a format: Y,U,V or R,G,B or grey, rounded to the nearest sample value.
 std::array<int, 3> color_samples(Rgb color, PixelFormat format, const ColorSpec& spec) noexcept;
 

@@ -1,5 +1,5 @@
-// Pictures to other sizes, formats and colours, and turned upright. For backgrounds and still pictures: not
-// for the hot path.
+// Pictures to other sizes, formats, orientations and colours. For backgrounds and still pictures: not for the
+// hot path.
 #pragma once
 
 #include <memory>
@@ -26,15 +26,12 @@ class Converter {
   Converter(Converter&&) noexcept;
   Converter& operator=(Converter&&) noexcept;
 
+  /// Throws Error(invalid_argument) if a view does not fit.
   void run(const ConstPictureView& source, const PictureView& target, Workspace& workspace) const;
 
  private:
   struct Impl;
   std::unique_ptr<const Impl> impl_;
 };
-
-/// Writes the upright form of `source` into `target`, which has the same format (not subsampled) and the
-/// upright size.
-void turn_upright(const ConstPictureView& source, Rotation rotation, const PictureView& target);
 
 }  // namespace saccade::vision
