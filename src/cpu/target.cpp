@@ -19,6 +19,7 @@ class CpuTarget final : public compiler::Target {
         conv_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
+        copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
         pool_kernels(),

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Family kFamilies[] = {
     {"conv", conv_cases},
+    {"copy", copy_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},
     {"pool", pool_cases},

@@ -10,6 +10,7 @@ namespace saccade::cpu {
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
+std::span<const compiler::KernelDesc> copy_kernels();
 std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();
 std::span<const compiler::KernelDesc> pool_kernels();
