@@ -14,7 +14,7 @@
 /// A NaN stays NaN; with crossed bounds the upper one wins.
 [[gnu::always_inline]] inline Vec clamp(Vec low, Vec high, Vec x) { return min(high, max(low, x)); }
 
-/// Any activation; the switch is outside of nothing, so use it where a vector's worth of work hides it.
+/// Any activation, one vector at a time.
 [[gnu::always_inline]] inline Vec activate(const Epilogue& e, Vec x) {
   switch (e.activation) {
     case Activation::none: return x;

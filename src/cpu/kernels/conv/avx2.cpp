@@ -1,6 +1,7 @@
 #include "cpu/simd/avx2.h"
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/tile/tile.h"
 
 namespace saccade::cpu::avx2 {
 namespace {

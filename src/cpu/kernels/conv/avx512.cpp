@@ -1,6 +1,7 @@
 #include "cpu/simd/avx512.h"
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/tile/tile.h"
 
 namespace saccade::cpu::avx512 {
 namespace {

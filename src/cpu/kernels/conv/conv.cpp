@@ -5,8 +5,8 @@
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
-#include "cpu/kernels/conv/tile_limits.h"
 #include "cpu/kernels/families.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/packed.h"
 
 namespace saccade::cpu {

@@ -3,8 +3,6 @@
 // arithmetic; at the border each tap has a pointer a pixel, to zeros where it falls outside, and taps that miss the image
 // for every pixel of the tile are skipped.
 
-#include "cpu/kernels/conv/tile.inl"
-
 struct Tap {
   std::int64_t first, last;  ///< taps of one axis that hit the image: [first, last)
 };
@@ -18,8 +16,6 @@ inline Tap valid_taps(std::int64_t origin, std::int64_t size, std::int64_t kerne
   if (tap.first > tap.last) tap.first = tap.last;
   return tap;
 }
-
-inline std::int64_t smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
 struct ConvCall {
   const ConvState* s;
@@ -82,8 +78,7 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   const std::int64_t step = vectors * kLanes, filter = v0 * kLanes;
   const std::int64_t taps = s.kernel_h * s.kernel_w;
   const float* block_weights = s.weights + (group * s.vectors + v0) * kLanes * taps * s.channels;
-  const int most = tile_pixels(vectors);
-  const std::int64_t tiles = (s.out_w + most - 1) / most;
+  const Cut cut = cut_pixels(s.out_w, tile_pixels(kLanes, vectors));
   const std::int64_t reach = (s.kernel_w - 1) * s.dilation_w;
   Output out;
   out.bias = s.bias + (group * s.vectors + v0) * kLanes;
@@ -99,20 +94,27 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
     for (std::int64_t y = y0; y < y1; ++y) {
       const std::int64_t top = y * s.stride_h - s.pad_top;
       const Tap rows = valid_taps(top, s.in_h, s.kernel_h, s.dilation_h);
-      for (std::int64_t t = 0; t < tiles; ++t) {
-        const std::int64_t x0 = s.out_w * t / tiles;
-        const int pixels = static_cast<int>(s.out_w * (t + 1) / tiles - x0);
-        const std::int64_t left = x0 * s.stride_w - s.pad_left;
-        const std::int64_t at = y * s.out_w + x0;
+      std::int64_t x = 0;
+      for (std::int64_t t = 0; t < cut.tiles;) {
+        const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+        const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
+        const std::int64_t left = x * s.stride_w - s.pad_left;
+        const std::int64_t at = y * s.out_w + x;
         out.dst = call.dst + at * s.dst_pixel + filter;
         out.residual = call.residual != nullptr ? call.residual + at * s.residual_pixel + filter : nullptr;
-        if (left >= 0 && left + (pixels - 1) * s.stride_w + reach < s.in_w) {
+        // Windows of the tile end before this place; so many tiles like it lie inside the image.
+        const std::int64_t end = left + (pixels - 1) * s.stride_w + reach;
+        std::int64_t repeat = 1;
+        if (left >= 0 && end < s.in_w) {
+          repeat = smaller(equal, (s.in_w - 1 - end) / (pixels * s.stride_w) + 1);
           const int count = inner_runs(call, rows, top, left, c0, channels, step, w);
-          run_tile(vectors, pixels, call.runs, count, s.stride_w * s.src_pixel, out);
+          run_tile(vectors, static_cast<int>(pixels), call.runs, count, s.stride_w * s.src_pixel, repeat, out);
         } else {
-          const int count = border_runs(call, rows, top, left, pixels, c0, channels, step, w);
-          run_tile(vectors, pixels, call.scattered, count, 0, out);
+          const int count = border_runs(call, rows, top, left, static_cast<int>(pixels), c0, channels, step, w);
+          run_tile(vectors, static_cast<int>(pixels), call.scattered, count, out);
         }
+        t += repeat;
+        x += repeat * pixels;
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "cpu/simd/portable.h"
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/tile/tile.h"
 
 namespace saccade::cpu::portable {
 namespace {

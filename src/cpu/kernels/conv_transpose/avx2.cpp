@@ -1,6 +1,7 @@
 #include "cpu/simd/avx2.h"
 
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/tile/tile.h"
 
 namespace saccade::cpu::avx2 {
 namespace {

@@ -1,8 +1,6 @@
 // Transposed convolution as stride_h x stride_w ordinary ones, each over its own taps, whose outputs interleave; included
 // inside the namespace of each instruction set.
 
-#include "cpu/kernels/conv/tile.inl"
-
 struct TransposeCall {
   const ConvTransposeState* s;
   const float* src;  ///< image and group
@@ -17,7 +15,7 @@ inline void transpose_row(const TransposeCall& call, const TransposePhase& rows,
                           std::int64_t j, float* dst, int vectors, const float* w, Output& out) {
   const ConvTransposeState& s = *call.s;
   const std::int64_t step = vectors * kLanes;
-  const int most = tile_pixels(vectors);
+  const int most = tile_pixels(kLanes, vectors);
   const std::int64_t tiles = (columns.outputs + most - 1) / most;
   for (std::int64_t t = 0; t < tiles; ++t) {
     const std::int64_t x0 = columns.outputs * t / tiles;
@@ -49,9 +47,9 @@ inline void transpose_row(const TransposeCall& call, const TransposePhase& rows,
       }
     }
     if (inner)
-      run_tile(vectors, pixels, call.runs, count, s.src_pixel, out);
+      run_tile(vectors, pixels, call.runs, count, s.src_pixel, 1, out);
     else
-      run_tile(vectors, pixels, call.scattered, count, 0, out);
+      run_tile(vectors, pixels, call.scattered, count, out);
   }
 }
 

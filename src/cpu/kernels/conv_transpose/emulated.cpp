@@ -1,4 +1,5 @@
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/simd/avx512_emulated.h"
 
 namespace saccade::cpu::avx512_emulated {

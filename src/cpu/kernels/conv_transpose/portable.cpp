@@ -1,6 +1,7 @@
 #include "cpu/simd/portable.h"
 
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/tile/tile.h"
 
 namespace saccade::cpu::portable {
 namespace {

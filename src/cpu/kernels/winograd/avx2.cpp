@@ -1,6 +1,6 @@
 #include "cpu/simd/avx2.h"
 
-#include "cpu/kernels/winograd/transform.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/kernels/winograd/winograd.h"
 
 namespace saccade::cpu::avx2 {

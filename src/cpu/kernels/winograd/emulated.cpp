@@ -1,4 +1,4 @@
-#include "cpu/kernels/winograd/transform.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/simd/avx512_emulated.h"
 

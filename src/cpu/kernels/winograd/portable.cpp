@@ -1,6 +1,6 @@
 #include "cpu/simd/portable.h"
 
-#include "cpu/kernels/winograd/transform.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/kernels/winograd/winograd.h"
 
 namespace saccade::cpu::portable {

@@ -6,9 +6,8 @@
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
-#include "cpu/kernels/conv/tile_limits.h"
 #include "cpu/kernels/families.h"
-#include "cpu/kernels/winograd/transform.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/packed.h"
 
 namespace saccade::cpu {
@@ -18,6 +17,8 @@ namespace {
 using compiler::KernelDesc;
 using compiler::KernelQuery;
 using compiler::PreparedKernel;
+
+#include "cpu/kernels/winograd/points.inl"
 
 // The state and what it points to.
 struct Packed {

@@ -2,7 +2,8 @@
 // ([position][tile][channel]), each position is one matrix product with the transformed filters, and the sums are
 // transformed back. Dilation d is d x d interleaved images: only addresses change.
 
-#include "cpu/kernels/conv/tile.inl"
+#include "cpu/kernels/epilogue.inl"
+#include "cpu/kernels/winograd/points.inl"
 
 /// a + factor x; factors 0, 1 and -1 are known when compiling.
 [[gnu::always_inline]] inline Vec add_scaled(Vec a, Vec x, double factor) {
@@ -188,22 +189,21 @@ inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t 
         const float* w = s.weights + (v0 * kPositions + position * vectors) * kLanes * s.channels;
         const std::int64_t column = v0 * kLanes - panel_filter;
         width = v1 * kLanes - panel_filter;
-        const int most = tile_pixels(vectors);
-        const std::int64_t parts = (count + most - 1) / most;
-        for (std::int64_t i = 0; i < parts; ++i) {
-          const std::int64_t t0 = count * i / parts, t1 = count * (i + 1) / parts;
-          const Run run = {tiles + t0 * s.channel_step, w, s.channels};
-          out.dst = sums + position * sums_step + t0 * s.panel_step + column;
-          run_tile(vectors, static_cast<int>(t1 - t0), &run, 1, s.channel_step, out);
+        const Cut cut = cut_pixels(count, tile_pixels(kLanes, vectors));
+        Run run = {tiles, w, s.channels};
+        out.dst = sums + position * sums_step + column;
+        if (cut.larger > 0) {
+          run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.channel_step, cut.larger, out);
+          run.x += cut.larger * (cut.size + 1) * s.channel_step;
+          out.dst += cut.larger * (cut.size + 1) * s.panel_step;
         }
+        run_tile(vectors, static_cast<int>(cut.size), &run, 1, s.channel_step, cut.tiles - cut.larger, out);
       }
     }
     for (std::int64_t t = 0; t < count; ++t)
       scatter_tile<M>(s, sums + t * s.panel_step, sums_step, s.tiles[tile + t], panel_filter, width, residual, dst);
   }
 }
-
-inline std::int64_t winograd_smaller(std::int64_t a, std::int64_t b) { return a < b ? a : b; }
 
 template <int M>
 inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) {
@@ -214,7 +214,7 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
   const std::int64_t in_image = (s.tile_count + s.block_tiles - 1) / s.block_tiles;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, tile = task % in_image * s.block_tiles;
-    const std::int64_t count = winograd_smaller(s.block_tiles, s.tile_count - tile);
+    const std::int64_t count = smaller(s.block_tiles, s.tile_count - tile);
     const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
     for (std::int64_t t = 0; t < count; ++t) gather_tile<M>(s, src, s.tiles[tile + t], v + t * s.channel_step, position_step);
@@ -230,7 +230,7 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
   const std::int64_t position_step = s.stage_tiles * s.channel_step + 16;
   const std::int64_t image = args.phase / 2 / s.stages, stage = args.phase / 2 % s.stages;
   const std::int64_t first_tile = stage * s.stage_tiles;
-  const std::int64_t tiles = winograd_smaller(s.stage_tiles, s.tile_count - first_tile);
+  const std::int64_t tiles = smaller(s.stage_tiles, s.tile_count - first_tile);
   if (args.phase % 2 == 0) {
     const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     for (std::int64_t t = args.begin; t < args.end; ++t)
@@ -243,7 +243,7 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     // Tasks of one panel follow each other, so that a thread keeps its filters.
     const std::int64_t panel = task / blocks, t0 = task % blocks * s.block_tiles;
-    const std::int64_t count = winograd_smaller(s.block_tiles, tiles - t0);
+    const std::int64_t count = smaller(s.block_tiles, tiles - t0);
     multiply_tiles<M>(s, v + t0 * s.channel_step, position_step, first_tile + t0, count, panel, panel + 1,
                       static_cast<float*>(args.thread_scratch), residual, dst);
   }

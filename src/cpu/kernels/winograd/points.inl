@@ -1,10 +1,5 @@
-// Coefficients of the Winograd transforms for the points 0, infinity and pairs +-p. Compile-time arithmetic
-// only.
-#pragma once
-
-#include "cpu/kernels/winograd/winograd.h"
-
-namespace saccade::cpu {
+// Coefficients of the Winograd transforms for the points 0, infinity and pairs +-p. Included inside an unnamed namespace, by
+// the kernels and by the code that packs filters for them: no symbol of it is shared.
 
 /// F(M x M, 3 x 3) with M = 4 or 6: P = M / 2 pairs of points, A = M + 2 positions a side.
 template <int M>
@@ -48,5 +43,3 @@ struct WinogradPoints {
     return power(x, column) / norm;
   }
 };
-
-}  // namespace saccade::cpu

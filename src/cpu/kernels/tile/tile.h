@@ -1,0 +1,98 @@
+// The register tile of every convolution that multiplies pixels by packed filters. Plain: kernel units
+// include this, so its functions are always inlined and leave no symbol.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// Most filters of a tile, in vectors, and most pixels beside that many vectors: pixels x vectors sums, the
+/// filters and one pixel value fit the register file (32 registers where vectors have 16 lanes, else 16).
+[[gnu::always_inline]] constexpr int tile_vectors(int lanes) { return lanes == 16 ? 4 : 3; }
+[[gnu::always_inline]] constexpr int tile_pixels(int lanes, int vectors) {
+  if (lanes == 16) return vectors <= 2 ? 12 : vectors == 3 ? 8 : 6;
+  return vectors == 1 ? 12 : vectors == 2 ? 6 : 4;
+}
+/// Most pixels of any tile, or lanes of any vector.
+inline constexpr std::int64_t kTilePixels = 16;
+
+/// Into how many near-equal register blocks `vectors` vectors of filters are cut.
+[[gnu::always_inline]] constexpr std::int64_t filter_blocks(std::int64_t vectors, int lanes) {
+  const std::int64_t most = lanes == 16 ? 4 : vectors % 2 == 0 ? 2 : 3;
+  return (vectors + most - 1) / most;
+}
+
+/// Products that follow each other in memory: `length` channels from `x` on (pixel 0 of the tile), filters
+/// from `w` on.
+struct Run {
+  const float* x;
+  const float* w;
+  std::int64_t length;
+};
+/// The same for pixels at unrelated places.
+struct ScatteredRun {
+  const float* const* x;  ///< one pointer a pixel
+  const float* w;
+  std::int64_t length;
+};
+
+/// Where the sums of a tile start and end.
+struct Output {
+  const float* bias;      ///< of the tile's filters, padded to whole vectors
+  const float* residual;  ///< pixel 0, or nullptr
+  std::int64_t residual_pixel;
+  float* dst;  ///< pixel 0
+  std::int64_t dst_pixel;
+  const Epilogue* epilogue;
+  int tail;      ///< filters in the last vector
+  bool resume;   ///< sums so far are in dst
+  bool partial;  ///< more to come: store plain sums
+};
+
+/// Bytes of scratch for the runs of `taps` taps: a Run, a ScatteredRun and a pointer a pixel each.
+[[gnu::always_inline]] constexpr std::size_t tile_scratch(std::int64_t taps) {
+  return static_cast<std::size_t>(taps) *
+         (sizeof(Run) + sizeof(ScatteredRun) + static_cast<std::size_t>(kTilePixels) * sizeof(float*));
+}
+
+/// `total` pixels cut into the fewest tiles of at most `most`, near-equal, larger ones first.
+struct Cut {
+  std::int64_t tiles, size, larger;  ///< the first `larger` tiles have size + 1 pixels
+};
+[[gnu::always_inline]] constexpr Cut cut_pixels(std::int64_t total, std::int64_t most) {
+  const std::int64_t tiles = (total + most - 1) / most;
+  return {tiles, total / tiles, total % tiles};
+}
+
+[[gnu::always_inline]] constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
+  return a < b ? a : b;
+}
+
+// run_tile computes any tile: 1 <= vectors <= tile_vectors, 1 <= pixels <= tile_pixels. The first form does
+// `repeat` of them, one behind the other, with pixels at the distance `pixel`.
+
+namespace portable {
+void run_tile(int vectors, int pixels, const Run* runs, int count, std::int64_t pixel, std::int64_t repeat,
+              const Output& out) noexcept;
+void run_tile(int vectors, int pixels, const ScatteredRun* runs, int count, const Output& out) noexcept;
+}  // namespace portable
+namespace avx2 {
+void run_tile(int vectors, int pixels, const Run* runs, int count, std::int64_t pixel, std::int64_t repeat,
+              const Output& out) noexcept;
+void run_tile(int vectors, int pixels, const ScatteredRun* runs, int count, const Output& out) noexcept;
+}  // namespace avx2
+namespace avx512 {
+void run_tile(int vectors, int pixels, const Run* runs, int count, std::int64_t pixel, std::int64_t repeat,
+              const Output& out) noexcept;
+void run_tile(int vectors, int pixels, const ScatteredRun* runs, int count, const Output& out) noexcept;
+}  // namespace avx512
+namespace avx512_emulated {
+void run_tile(int vectors, int pixels, const Run* runs, int count, std::int64_t pixel, std::int64_t repeat,
+              const Output& out) noexcept;
+void run_tile(int vectors, int pixels, const ScatteredRun* runs, int count, const Output& out) noexcept;
+}  // namespace avx512_emulated
+
+}  // namespace saccade::cpu

@@ -1,0 +1,180 @@
+// The register tile of every convolution that multiplies pixels by packed filters: M pixels x N vectors of filters stay in
+// registers over all taps and channels. Included inside the namespace of each instruction set.
+
+#include "cpu/kernels/epilogue.inl"
+
+template <int M, int N>
+[[gnu::always_inline]] inline void start_tile(Vec (&c)[M][N], const Output& out, const float* residual, const float* dst) {
+  if (out.resume) {
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 4
+      for (int n = 0; n < N - 1; ++n) c[m][n] = load(dst + m * out.dst_pixel + n * kLanes);
+      c[m][N - 1] = load_first(dst + m * out.dst_pixel + (N - 1) * kLanes, out.tail);
+    }
+    return;
+  }
+#pragma GCC unroll 4
+  for (int n = 0; n < N; ++n) {
+    const Vec bias = load(out.bias + n * kLanes);
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) c[m][n] = bias;
+  }
+  if (residual == nullptr) return;
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m) {
+    const float* r = residual + m * out.residual_pixel;
+#pragma GCC unroll 4
+    for (int n = 0; n < N - 1; ++n) c[m][n] = c[m][n] + load(r + n * kLanes);
+    c[m][N - 1] = c[m][N - 1] + load_first(r + (N - 1) * kLanes, out.tail);
+  }
+}
+
+template <int M, int N>
+[[gnu::always_inline]] inline void store_tile(const Vec (&c)[M][N], const Output& out, float* dst) {
+  if (out.tail == kLanes) {
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) store(dst + m * out.dst_pixel + n * kLanes, c[m][n]);
+    return;
+  }
+  const Mask tail = first(out.tail);
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 4
+    for (int n = 0; n < N - 1; ++n) store(dst + m * out.dst_pixel + n * kLanes, c[m][n]);
+    store(dst + m * out.dst_pixel + (N - 1) * kLanes, tail, c[m][N - 1]);
+  }
+}
+
+/// The costlier activations, on stored sums.
+[[gnu::noinline]] inline void activate_stored(const Output& out, float* dst, int pixels, int vectors) {
+  for (int m = 0; m < pixels; ++m) {
+    float* d = dst + m * out.dst_pixel;
+    for (int n = 0; n < vectors - 1; ++n) store(d + n * kLanes, activate(*out.epilogue, load(d + n * kLanes)));
+    float* last = d + (vectors - 1) * kLanes;
+    store_first(last, out.tail, activate(*out.epilogue, load_first(last, out.tail)));
+  }
+}
+
+template <int M, int N>
+[[gnu::always_inline]] inline void finish_tile(Vec (&c)[M][N], const Output& out, float* dst) {
+  const Activation activation = out.partial ? Activation::none : out.epilogue->activation;
+  switch (activation) {
+    case Activation::none: break;
+    case Activation::relu:
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) c[m][n] = max(zero(), c[m][n]);
+      break;
+    case Activation::clip: {
+      const Vec low = broadcast(out.epilogue->alpha), high = broadcast(out.epilogue->beta);
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) c[m][n] = clamp(low, high, c[m][n]);
+      break;
+    }
+    case Activation::hard_swish:
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) c[m][n] = hard_swish(c[m][n]);
+      break;
+    default:
+      store_tile<M, N>(c, out, dst);
+      activate_stored(out, dst, M, N);
+      return;
+  }
+  store_tile<M, N>(c, out, dst);
+}
+
+/// `repeat` tiles of pixels at a constant distance, one behind the other.
+template <int M, int N>
+void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
+  constexpr int kGroups = (M + 2) / 3;
+  for (std::int64_t r = 0; r < repeat; ++r) {
+    const std::int64_t shift = r * M * pixel;
+    const float* const residual = out.residual == nullptr ? nullptr : out.residual + r * M * out.residual_pixel;
+    float* const dst = out.dst + r * M * out.dst_pixel;
+    Vec c[M][N];
+    start_tile<M, N>(c, out, residual, dst);
+    for (int i = 0; i < count; ++i) {
+      const float* q[kGroups];  // one pointer for three pixels: x, x + pixel, x + 2 pixel are address modes
+#pragma GCC unroll 4
+      for (int g = 0; g < kGroups; ++g) {
+        q[g] = runs[i].x + shift + 3 * g * pixel;
+        asm("" : "+r"(q[g]));  // keep a third of M pointers
+      }
+      const float* w = runs[i].w;
+      const float* const end = w + runs[i].length * (N * kLanes);
+#pragma GCC unroll 1
+      for (; w != end; w += N * kLanes) {
+        Vec b[N];
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m) {
+          const Vec a = broadcast(q[m / 3][(m % 3) * pixel]);
+#pragma GCC unroll 4
+          for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+        }
+#pragma GCC unroll 4
+        for (int g = 0; g < kGroups; ++g) ++q[g];
+      }
+    }
+    finish_tile<M, N>(c, out, dst);
+  }
+}
+
+/// Pixels anywhere.
+template <int M, int N>
+void tile(const ScatteredRun* runs, int count, std::int64_t, std::int64_t, const Output& out) {
+  Vec c[M][N];
+  start_tile<M, N>(c, out, out.residual, out.dst);
+  for (int i = 0; i < count; ++i) {
+    const float* q[M];
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) q[m] = runs[i].x[m];
+    const float* w = runs[i].w;
+    const std::int64_t length = runs[i].length;
+#pragma GCC unroll 1
+    for (std::int64_t k = 0; k < length; ++k, w += N * kLanes) {
+      Vec b[N];
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m) {
+        const Vec a = broadcast(q[m][k]);
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+      }
+    }
+  }
+  finish_tile<M, N>(c, out, out.dst);
+}
+
+template <int N, int M, class R>
+void run_tile_of(int pixels, const R* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
+  if constexpr (M > 1) {
+    if (pixels != M) {
+      run_tile_of<N, M - 1>(pixels, runs, count, pixel, repeat, out);
+      return;
+    }
+  }
+  tile<M, N>(runs, count, pixel, repeat, out);
+}
+
+template <class R>
+void choose_tile(int vectors, int pixels, const R* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
+  switch (vectors) {
+    case 1: run_tile_of<1, tile_pixels(kLanes, 1)>(pixels, runs, count, pixel, repeat, out); break;
+    case 2: run_tile_of<2, tile_pixels(kLanes, 2)>(pixels, runs, count, pixel, repeat, out); break;
+    case 3: run_tile_of<3, tile_pixels(kLanes, 3)>(pixels, runs, count, pixel, repeat, out); break;
+    default:
+      if constexpr (tile_vectors(kLanes) == 4) run_tile_of<4, tile_pixels(kLanes, 4)>(pixels, runs, count, pixel, repeat, out);
+      break;
+  }
+}
