@@ -10,7 +10,7 @@ if [ -z "$found" ]; then
   echo "no kernel units in: $*"
   exit 1
 fi
-echo "$(echo "$found" | cut -d: -f1-2 | sort -u | wc -l) kernel units"
+echo "$(echo "$found" | wc -l) symbols of kernel units"
 shared=$(echo "$found" | grep -E ' [WVu] ')
 standard=$(echo "$found" | grep -E ' U _Z(N[KVO]*S[tabiosd]|S[tabiosd]|n[wa]m|d[la]Pv)')
 if [ -n "$shared$standard" ]; then
