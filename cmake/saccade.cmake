@@ -26,7 +26,7 @@ function(saccade_library NAME)
   target_link_libraries(${TARGET} PUBLIC ${ARG_DEPENDS} ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE} saccade_options)
 endfunction()
 
-# saccade_test(NAME SOURCES... DEPENDS folder... LIBS lib... LABELS label...): one GoogleTest program, its cases as ctest tests.
+# saccade_test(NAME SOURCES... DEPENDS folder... LIBS lib... LABELS label): one GoogleTest program, its cases as ctest tests.
 function(saccade_test NAME)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPENDS;LIBS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -37,6 +37,21 @@ function(saccade_test NAME)
   target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   list(TRANSFORM ARG_DEPENDS PREPEND saccade_)
   target_link_libraries(${TARGET} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} saccade_options GTest::gtest GTest::gtest_main GTest::gmock)
+  # One label: CMake's test discovery takes lists apart. Names start with the program's, so ctest -R selects by it.
+  set(PROPERTIES "")
+  list(LENGTH ARG_LABELS COUNT)
+  if(COUNT GREATER 1)
+    message(FATAL_ERROR "saccade_test(${NAME}): more than one label: ${ARG_LABELS}")
+  elseif(COUNT EQUAL 1)
+    set(PROPERTIES LABELS ${ARG_LABELS})
+  endif()
   gtest_discover_tests(${TARGET} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${NAME}/
-                       PROPERTIES LABELS "${NAME};${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+                       PROPERTIES ${PROPERTIES} TIMEOUT ${ARG_TIMEOUT})
+  # What the thread sanitizer looks at is built alone by the target of this name.
+  if("threads" IN_LIST ARG_LABELS)
+    if(NOT TARGET tests_threads)
+      add_custom_target(tests_threads)
+    endif()
+    add_dependencies(tests_threads ${TARGET})
+  endif()
 endfunction()
