@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/elementwise/elementwise.h"
@@ -30,6 +32,9 @@ struct Emulation {
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
     {"conv.dense.avx512.fp32", emulated::conv_dense},
+    {"conv.few.avx512.fp32", emulated::conv_few},
+    {"conv.pointwise.avx512.fp32", emulated::conv_pointwise},
+    {"conv.single.avx512.fp32", emulated::conv_single},
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
     {"conv.winograd4.avx512.fp32", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},

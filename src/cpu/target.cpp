@@ -17,6 +17,8 @@ class CpuTarget final : public compiler::Target {
   CpuTarget() {
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
+        conv_few_kernels(),
+        pointwise_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
         copy_kernels(),

@@ -8,6 +8,8 @@
 namespace saccade::cpu {
 
 std::span<const compiler::KernelDesc> conv_kernels();
+std::span<const compiler::KernelDesc> conv_few_kernels();
+std::span<const compiler::KernelDesc> pointwise_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
 std::span<const compiler::KernelDesc> copy_kernels();

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx512.h"
+
+#include "cpu/kernels/conv_few/conv_few.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/conv_few/conv_few.inl"
+}  // namespace
+
+void conv_few(const compiler::KernelArgs& args) noexcept { run_conv_few(args); }
+
+}  // namespace saccade::cpu::avx512

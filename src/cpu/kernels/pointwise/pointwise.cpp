@@ -1,0 +1,167 @@
+// Choice and preparation of the 1x1 convolution kernels.
+#include "cpu/kernels/pointwise/pointwise.h"
+
+#include <algorithm>
+
+#include "cpu/conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/kernels/families.h"
+#include "cpu/kernels/tile/tile.h"
+#include "cpu/packed.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+// The state and what it points to.
+struct Packed {
+  PointwiseState state{};
+  PackedFloats weights, bias;
+};
+
+const char* can_run_both(const KernelQuery& query) {
+  if (const char* why = check_conv(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.kernel_h != 1 || q.kernel_w != 1) return "not 1x1";
+  if (q.groups != 1) return "grouped";
+  if (q.pad_top != 0 || q.pad_left != 0) return "padded";
+  return nullptr;
+}
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = can_run_both(query)) return why;
+  const ConvQuery q = read_conv(query);
+  // A stride over a single row or column is none.
+  if (q.in_h != q.out_h || q.in_w != q.out_w) return "strided or padded";
+  if (q.in_h > 1 && q.src_row != q.src_pixel * q.in_w) return "input rows are not adjacent";
+  return nullptr;
+}
+
+const char* can_run_single(const KernelQuery& query) {
+  if (const char* why = can_run_both(query)) return why;
+  const ConvQuery q = read_conv(query);
+  return q.out_h == 1 && q.out_w == 1 ? nullptr : "more than one pixel";
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const std::int64_t width = lanes(kIsa);
+  const double filters = static_cast<double>((q.filters + width - 1) / width * width);
+  const double pixels = static_cast<double>(q.out_h * q.out_w);
+  // Starting and storing a sum costs about as much as five products.
+  const double products = pixels * filters * static_cast<double>(q.channels + 5);
+  return products / (0.9 * multiply_adds_per_ns(kIsa));
+}
+
+// Filters are read once and used once: memory decides.
+template <Isa kIsa>
+double cost_single(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const double weights = static_cast<double>(q.channels * q.filters) * sizeof(float);
+  return 20 + weights / bytes_per_ns(kIsa);
+}
+
+void pack(const ConvQuery& q, int lanes, Packed& packed) {
+  const PointwiseState& s = packed.state;
+  float* out = packed.weights.data();
+  for (std::int64_t b = 0; b < s.blocks; ++b) {
+    const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
+    for (std::int64_t c = 0; c < q.channels; ++c)
+      for (std::int64_t f = f0; f < f1; ++f, ++out)
+        if (f < q.filters) *out = q.weights[f * q.channels + c];
+  }
+  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed.bias.data());
+}
+
+// Everything but the tasks.
+std::shared_ptr<Packed> prepare_both(const ConvQuery& q, int width, bool single) {
+  auto packed = std::make_shared<Packed>();
+  PointwiseState& s = packed->state;
+  s.channels = q.channels, s.filters = q.filters, s.pixels = q.out_h * q.out_w;
+  s.src_image = q.src_image, s.src_pixel = q.src_pixel;
+  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.epilogue = q.epilogue;
+  s.vectors = (q.filters + width - 1) / width;
+  s.blocks = single ? (s.vectors + kSingleVectors - 1) / kSingleVectors : filter_blocks(s.vectors, width);
+  packed->weights = PackedFloats(static_cast<std::size_t>(s.vectors * width * q.channels));
+  packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
+  pack(q, width, *packed);
+  s.weights = packed->weights.data(), s.bias = packed->bias.data();
+  return packed;
+}
+
+PreparedKernel finish(const KernelQuery& query, std::shared_ptr<Packed> packed, std::int64_t tasks) {
+  PreparedKernel prepared;
+  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
+  prepared.phase_tasks = {tasks};
+  prepared.constants_used.assign(query.inputs.size(), false);
+  for (std::size_t i = 1; i < query.inputs.size() && i < 3; ++i) prepared.constants_used[i] = true;
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+// Pixels of a task: at least some 20,000 vector operations, an input of at most 192 KB, whole tiles.
+std::int64_t pixels_of_task(const PointwiseState& s) {
+  constexpr std::int64_t kOperations = 20000, kFloats = 48 * 1024, kTile = 12, kFewest = 48;
+  const std::int64_t wanted = (kOperations + s.channels * s.vectors - 1) / (s.channels * s.vectors);
+  const std::int64_t most = std::max(kFewest, kFloats / s.channels);
+  const std::int64_t pixels = std::clamp(wanted, kFewest, most);
+  return std::min(s.pixels, (pixels + kTile - 1) / kTile * kTile);
+}
+
+template <Isa kIsa>
+PreparedKernel prepare(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  constexpr std::int64_t kFirstLevelFloats = 4096;
+  const int width = lanes(kIsa);
+  std::shared_ptr<Packed> packed = prepare_both(q, width, false);
+  PointwiseState& s = packed->state;
+  const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
+  const std::int64_t chunks = (q.channels * widest + kFirstLevelFloats - 1) / kFirstLevelFloats;
+  s.chunk = (q.channels + chunks - 1) / chunks;
+  s.task_pixels = pixels_of_task(s);
+  s.pixel_tasks = (s.pixels + s.task_pixels - 1) / s.task_pixels;
+  // Few pixels and many filters: cut the filters too.
+  constexpr std::int64_t kTasks = 8, kOperations = 20000;
+  const std::int64_t by_work = s.task_pixels * s.channels * s.vectors / kOperations;
+  s.splits =
+      std::clamp<std::int64_t>(std::min((kTasks + s.pixel_tasks - 1) / s.pixel_tasks, by_work), 1, s.blocks);
+  return finish(query, packed, q.batch * s.pixel_tasks * s.splits);
+}
+
+template <Isa kIsa>
+PreparedKernel prepare_single(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  std::shared_ptr<Packed> packed = prepare_both(q, lanes(kIsa), true);
+  return finish(query, packed, q.batch * packed->state.blocks);
+}
+
+// A residual is read before the output is written, element by element.
+constexpr std::uint32_t kInPlace = 1u << 3;
+
+constexpr KernelDesc kTable[] = {
+    {"conv.single.avx512.fp32", "Conv", Isa::avx512, false, can_run_single, cost_single<Isa::avx512>,
+     prepare_single<Isa::avx512>, avx512::conv_single, kInPlace},
+    {"conv.single.avx2.fp32", "Conv", Isa::avx2, false, can_run_single, cost_single<Isa::avx2>,
+     prepare_single<Isa::avx2>, avx2::conv_single, kInPlace},
+    {"conv.single.portable.fp32", "Conv", Isa::portable, false, can_run_single, cost_single<Isa::portable>,
+     prepare_single<Isa::portable>, portable::conv_single, kInPlace},
+    {"conv.pointwise.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_pointwise, kInPlace},
+    {"conv.pointwise.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
+     avx2::conv_pointwise, kInPlace},
+    {"conv.pointwise.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::conv_pointwise, kInPlace},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> pointwise_kernels() { return kTable; }
+
+}  // namespace saccade::cpu

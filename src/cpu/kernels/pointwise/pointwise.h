@@ -1,0 +1,50 @@
+// 1x1 convolution of stride 1 as a matrix product, and the convolution of a single pixel as a matrix-vector
+// product. Plain: kernel units include this.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/activation.h"
+
+namespace saccade::cpu {
+
+/// Everything but the data. Strides in floats.
+struct PointwiseState {
+  std::int64_t channels, filters, pixels;  ///< pixels of an image, at a constant distance in every operand
+  std::int64_t src_image, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
+  bool has_residual;  ///< src[3]
+  Epilogue epilogue;
+
+  std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
+  std::int64_t
+      chunk;  ///< channels accumulated at a time, so that a block's filters stay in the first-level cache
+  /// [block][channel][vectors of the block x lanes], padded with zeros.
+  const float* weights;
+  const float* bias;  ///< padded
+
+  // Tasks of an image: blocks of pixels x ranges of register blocks.
+  std::int64_t task_pixels, pixel_tasks, splits;
+};
+
+/// Most vectors of filters that the matrix-vector product keeps at a time.
+inline constexpr std::int64_t kSingleVectors = 8;
+
+namespace portable {
+void conv_pointwise(const compiler::KernelArgs& args) noexcept;
+void conv_single(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
+namespace avx2 {
+void conv_pointwise(const compiler::KernelArgs& args) noexcept;
+void conv_single(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
+namespace avx512 {
+void conv_pointwise(const compiler::KernelArgs& args) noexcept;
+void conv_single(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
+namespace avx512_emulated {
+void conv_pointwise(const compiler::KernelArgs& args) noexcept;
+void conv_single(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
+
+}  // namespace saccade::cpu

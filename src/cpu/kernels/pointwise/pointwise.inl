@@ -1,0 +1,99 @@
+// 1x1 convolution; included inside the namespace of each instruction set.
+
+#include "cpu/kernels/epilogue.inl"
+
+/// Pixels [p0, p1) with the register blocks [b0, b1).
+inline void multiply_pixels(const PointwiseState& s, const float* src, const float* residual, float* dst, std::int64_t p0,
+                            std::int64_t p1, std::int64_t b0, std::int64_t b1) {
+  Output out;
+  out.residual_pixel = s.residual_pixel;
+  out.dst_pixel = s.dst_pixel;
+  out.epilogue = &s.epilogue;
+  for (std::int64_t c0 = 0; c0 < s.channels; c0 += s.chunk) {
+    const std::int64_t channels = smaller(s.chunk, s.channels - c0);
+    out.resume = c0 > 0;
+    out.partial = c0 + channels < s.channels;
+    for (std::int64_t b = b0; b < b1; ++b) {
+      const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks, filter = v0 * kLanes;
+      const int vectors = static_cast<int>(v1 - v0);
+      const Cut cut = cut_pixels(p1 - p0, tile_pixels(kLanes, vectors));
+      Run run = {src + p0 * s.src_pixel + c0, s.weights + v0 * kLanes * s.channels + c0 * vectors * kLanes, channels};
+      out.bias = s.bias + filter;
+      out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
+      out.dst = dst + p0 * s.dst_pixel + filter;
+      out.residual = residual != nullptr ? residual + p0 * s.residual_pixel + filter : nullptr;
+      if (cut.larger > 0) {
+        run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.src_pixel, cut.larger, out);
+        const std::int64_t done = cut.larger * (cut.size + 1);
+        run.x += done * s.src_pixel;
+        out.dst += done * s.dst_pixel;
+        if (residual != nullptr) out.residual += done * s.residual_pixel;
+      }
+      run_tile(vectors, static_cast<int>(cut.size), &run, 1, s.src_pixel, cut.tiles - cut.larger, out);
+    }
+  }
+}
+
+inline void run_pointwise(const compiler::KernelArgs& args) {
+  const PointwiseState& s = *static_cast<const PointwiseState*>(args.state);
+  const std::int64_t in_image = s.pixel_tasks * s.splits;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / in_image, rest = task % in_image;
+    const std::int64_t part = rest / s.splits, split = rest % s.splits;
+    const std::int64_t p0 = part * s.task_pixels, p1 = smaller(s.pixels, p0 + s.task_pixels);
+    multiply_pixels(s, static_cast<const float*>(args.src[0]) + image * s.src_image,
+                    s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr,
+                    static_cast<float*>(args.dst[0]) + image * s.dst_image, p0, p1, s.blocks * split / s.splits,
+                    s.blocks * (split + 1) / s.splits);
+  }
+}
+
+/// N vectors of filters of one pixel.
+template <int N>
+void multiply_single(const PointwiseState& s, const float* src, const float* w, const float* bias, const float* residual,
+                     float* dst, std::int64_t filters) {
+  Vec c[N];
+#pragma GCC unroll 8
+  for (int n = 0; n < N; ++n) c[n] = load(bias + n * kLanes);
+#pragma GCC unroll 1
+  for (std::int64_t k = 0; k < s.channels; ++k, w += N * kLanes) {
+    const Vec a = broadcast(src[k]);
+#pragma GCC unroll 8
+    for (int n = 0; n < N; ++n) c[n] = fma(a, load(w + n * kLanes), c[n]);
+  }
+  float sums[N * kLanes];
+#pragma GCC unroll 8
+  for (int n = 0; n < N; ++n) store(sums + n * kLanes, c[n]);
+#pragma GCC unroll 1
+  for (std::int64_t f = 0; f < filters; f += kLanes) {
+    const int count = static_cast<int>(smaller(kLanes, filters - f));
+    Vec v = load(sums + f);
+    if (residual != nullptr) v = v + load_first(residual + f, count);
+    store_first(dst + f, count, activate(s.epilogue, v));
+  }
+}
+
+inline void run_single(const compiler::KernelArgs& args) {
+  const PointwiseState& s = *static_cast<const PointwiseState*>(args.state);
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / s.blocks, b = task % s.blocks;
+    const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks, filter = v0 * kLanes;
+    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
+    const float* w = s.weights + v0 * kLanes * s.channels;
+    const float* bias = s.bias + filter;
+    const float* residual =
+        s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image + filter : nullptr;
+    float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image + filter;
+    const std::int64_t filters = smaller(s.filters, v1 * kLanes) - filter;
+    switch (v1 - v0) {
+      case 1: multiply_single<1>(s, src, w, bias, residual, dst, filters); break;
+      case 2: multiply_single<2>(s, src, w, bias, residual, dst, filters); break;
+      case 3: multiply_single<3>(s, src, w, bias, residual, dst, filters); break;
+      case 4: multiply_single<4>(s, src, w, bias, residual, dst, filters); break;
+      case 5: multiply_single<5>(s, src, w, bias, residual, dst, filters); break;
+      case 6: multiply_single<6>(s, src, w, bias, residual, dst, filters); break;
+      case 7: multiply_single<7>(s, src, w, bias, residual, dst, filters); break;
+      default: multiply_single<8>(s, src, w, bias, residual, dst, filters); break;
+    }
+  }
+}
