@@ -30,81 +30,90 @@ const char* effect_name(Effect effect) noexcept;
 std::optional<Effect> parse_effect(std::string_view name) noexcept;
 
 struct JobOptions {
-  std::filesystem::path input;   ///< a video or picture file, a pipe or device, "-" for standard input
-  std::filesystem::path output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
-  std::filesystem::path model;   ///< a model file
+  std::filesystem::path input;  ///< a video or picture file, a pipe or device, "-" for standard input
+  std::filesystem::path
+      output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
+  std::filesystem::path model;  ///< a model file
 
   Effect effect = Effect::remove;
-  float strength = 50;           ///< of the blur, 0..100; looks alike at any resolution
-  float opacity = 0.5f;          ///< of the overlay, 0..1
-  /// For `replace` (and the tint of `overlay`): a colour ("#rrggbb", "r,g,b", "white"), or a picture or video file.
+  float strength = 50;   ///< of the blur, 0..100; looks alike at any resolution
+  float opacity = 0.5f;  ///< of the overlay, 0..1
+  /// For `replace` (and the tint of `overlay`): a colour ("#rrggbb", "r,g,b", "white"), or a picture or video
+  /// file.
   std::string background;
 
-  std::vector<std::string> classes;     ///< foreground classes, by name or number; empty: all but the background class
-  std::optional<float> threshold;       ///< probability above which a pixel is foreground; unset: soft alpha
-  float feather = 0;                    ///< standard deviation of the softening of the mask, in pixels
-  float grow = 0;                       ///< pixels by which the mask grows (> 0) or shrinks (< 0)
-  bool invert = false;                  ///< foreground and background change places
-  std::optional<ResizeRule> resize;     ///< unset: as the model's spec says
+  std::vector<std::string>
+      classes;  ///< foreground classes, by name or number; empty: all but the background class
+  std::optional<float> threshold;    ///< probability above which a pixel is foreground; unset: soft alpha
+  float feather = 0;                 ///< standard deviation of the softening of the mask, in pixels
+  float grow = 0;                    ///< pixels by which the mask grows (> 0) or shrinks (< 0)
+  bool invert = false;               ///< foreground and background change places
+  std::optional<ResizeRule> resize;  ///< unset: as the model's spec says
 
-  std::optional<int> stream;            ///< video stream to work on; unset: FFmpeg's best
-  std::string encoder;                  ///< FFmpeg's name; empty: H.264 (x264), or what the container and alpha ask for
-  std::optional<double> crf;            ///< constant quality in the encoder's units; unset: 20 for x264
-  std::string preset;                   ///< empty: veryfast for x264
+  std::optional<int> stream;  ///< video stream to work on; unset: FFmpeg's best
+  std::string encoder;        ///< FFmpeg's name; empty: H.264 (x264), or what the container and alpha ask for
+  std::optional<double> crf;  ///< constant quality in the encoder's units; unset: 20 for x264
+  std::string preset;         ///< empty: veryfast for x264
   std::vector<std::pair<std::string, std::string>> encoder_options;
-  int jpeg_quality = 92;                ///< 1..100
+  int jpeg_quality = 92;  ///< 1..100
 
-  bool overwrite = false;               ///< without it an existing output is refused
-  bool dry_run = false;                 ///< decide and check everything, write nothing
-  int threads = 0;                      ///< CPU threads for all stages together; 0: as many as this process may use
+  bool overwrite = false;  ///< without it an existing output is refused
+  bool dry_run = false;    ///< decide and check everything, write nothing
+  int threads = 0;         ///< CPU threads for all stages together; 0: as many as this process may use
   std::optional<Isa> max_isa;
 };
 
 /// Handed to the progress callback, one call a frame, from a thread of the job (never two at once).
 struct JobProgress {
-  std::int64_t frames = 0;              ///< written so far
-  std::int64_t expected_frames = 0;     ///< 0: unknown
-  double seconds = 0;                   ///< since the first frame was read
-  std::string_view stage;               ///< the stage that takes most time at the moment
+  std::int64_t frames = 0;           ///< written so far
+  std::int64_t expected_frames = 0;  ///< 0: unknown
+  double seconds = 0;                ///< since the first frame was read
+  std::string_view stage;            ///< the stage that takes most time at the moment
 };
 
+struct JobReport;
+
 struct JobCallbacks {
+  /// Called once, when everything is decided and before the first frame is worked on: the report without its
+  /// results.
+  std::function<void(const JobReport&)> planned;
   std::function<void(const JobProgress&)> progress;
   /// Once set, the job finishes what is under way and ends; the result is kept as STEM.partial.EXT.
   const std::atomic<bool>* cancel = nullptr;
 };
 
 struct StageReport {
-  std::string name;                     ///< "decode", "convert", "preprocess", "infer", "mask", "composite", "encode", "write"
-  double seconds = 0;                   ///< wall time inside the stage, summed over threads
-  double cpu_seconds = 0;               ///< CPU time, for "encode" with that of the encoder's own threads
+  std::string name;    ///< "decode", "convert", "preprocess", "infer", "mask", "composite", "encode", "write"
+  double seconds = 0;  ///< wall time inside the stage, summed over threads
+  double cpu_seconds = 0;  ///< CPU time, for "encode" with that of the encoder's own threads
   std::int64_t count = 0;
 };
 
 struct JobReport {
   std::int64_t frames = 0;
-  double seconds = 0;                   ///< wall time from opening the input to the finished file
-  double frames_per_second = 0;         ///< over the time in which frames were processed
+  double seconds = 0;            ///< wall time from opening the input to the finished file
+  double frames_per_second = 0;  ///< over the time in which frames were processed
   std::vector<StageReport> stages;
-  std::string limiting_stage;           ///< where more speed would have helped most
-  std::int64_t peak_memory_bytes = 0;   ///< of the process so far
-  bool interrupted = false;             ///< `cancel` was set before the end
-  std::filesystem::path output;         ///< what was written; the partial file of an interrupted job
+  std::string limiting_stage;          ///< where more speed would have helped most
+  std::int64_t peak_memory_bytes = 0;  ///< of the process so far
+  bool interrupted = false;            ///< `cancel` was set before the end
+  std::filesystem::path output;        ///< what was written; the partial file of an interrupted job
   std::int64_t output_bytes = 0;
 
-  std::string input_summary;            ///< "1920x1080 h264 yuv420p, 29.97 fps"
-  std::string output_summary;           ///< "libx264 yuv420p in mp4"
-  ModelSpec spec;                       ///< what the model was taken to expect and return
-  std::vector<std::string> assumptions; ///< colour and orientation as they were understood
-  std::vector<std::string> notices;     ///< where the result differs from what may be expected
-  std::int64_t damaged_packets = 0;     ///< skipped
+  std::string input_summary;             ///< "1920x1080 h264 yuv420p, 29.97 fps"
+  std::string output_summary;            ///< "libx264 yuv420p in mp4"
+  ModelSpec spec;                        ///< what the model was taken to expect and return
+  std::vector<std::string> assumptions;  ///< colour and orientation as they were understood
+  std::vector<std::string> notices;      ///< where the result differs from what may be expected
+  std::int64_t damaged_packets = 0;      ///< skipped
   int threads = 0;
   Isa isa = Isa::portable;
 };
 
-/// Runs a job to its end. An output file appears under its name only when it is whole; on failure nothing is left. The input is never touched.
-/// Throws Error(invalid_argument | not_found | unsupported | media | io | …) with the file or frame in its message;
-/// Error(interrupted) if `cancel` was set before there was anything to keep. Thread-safe: jobs are independent.
+/// Runs a job to its end. An output file appears under its name only when it is whole; on failure nothing is
+/// left. The input is never touched. Throws Error(invalid_argument | not_found | unsupported | media | io |
+/// …) with the file or frame in its message; Error(interrupted) if `cancel` was set before there was anything
+/// to keep. Thread-safe: jobs are independent.
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks = {});
 
 }  // namespace saccade

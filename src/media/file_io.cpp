@@ -106,30 +106,36 @@ std::int64_t InputFile::seek(void* self, std::int64_t offset, int whence) {
   return at < 0 ? AVERROR(errno) : at;
 }
 
-OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions options)
-    : path_(path), target_(path), options_(std::move(options)) {
-  if (path_.empty()) throw Error(ErrorCode::invalid_argument, "the output's name is empty");
+void OutputFile::require_free(const std::filesystem::path& path, const OutputFileOptions& options) {
   struct stat info {};
-  const bool standard = is_standard_stream(path_);
-  const bool exists = !standard && ::stat(path_.c_str(), &info) == 0;
-  for (const auto& other : options_.protect) {
-    if (exists && same_file(path_, other)) {
-      throw Error(ErrorCode::invalid_argument, path_.string() +
-                                                   ": the output is the same file as the input " +
+  if (is_standard_stream(path) || ::stat(path.c_str(), &info) != 0) return;
+  for (const auto& other : options.protect) {
+    if (same_file(path, other)) {
+      throw Error(ErrorCode::invalid_argument, path.string() + ": the output is the same file as the input " +
                                                    other.string() + "; name another output");
     }
   }
-  if (exists && S_ISDIR(info.st_mode))
-    throw Error(ErrorCode::io, path_.string() + ": is a directory, expected the name of a file to write");
+  if (S_ISDIR(info.st_mode)) {
+    throw Error(ErrorCode::io, path.string() + ": is a directory, expected the name of a file to write");
+  }
+  if (S_ISREG(info.st_mode) && !options.overwrite) {
+    throw Error(ErrorCode::invalid_argument,
+                path.string() + ": exists already; use --overwrite to replace it");
+  }
+}
+
+OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions options)
+    : path_(path), target_(path), options_(std::move(options)) {
+  if (path_.empty()) throw Error(ErrorCode::invalid_argument, "the output's name is empty");
+  require_free(path_, options_);
+  struct stat info {};
+  const bool standard = is_standard_stream(path_);
+  const bool exists = !standard && ::stat(path_.c_str(), &info) == 0;
   regular_ = !standard && (!exists || S_ISREG(info.st_mode));
   if (!regular_) {
     fd_ = standard ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail(path_, "cannot open for writing", errno);
   } else {
-    if (exists && !options_.overwrite) {
-      throw Error(ErrorCode::invalid_argument,
-                  path_.string() + ": exists already; use --overwrite to replace it");
-    }
     // A link stays a link: what it points to is replaced.
     std::error_code ignored;
     if (const auto resolved = std::filesystem::weakly_canonical(path_, ignored); !ignored) target_ = resolved;

@@ -63,6 +63,9 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  /// Throws as the constructor does for an existing target, without touching anything.
+  static void require_free(const std::filesystem::path& path, const OutputFileOptions& options);
+
   AVIOContext* context() noexcept { return avio_.get(); }
   /// Whether earlier bytes can still be changed: no for pipes, devices and standard output.
   bool seekable() const noexcept { return regular_; }

@@ -117,8 +117,11 @@ void check_options(const JobOptions& options) {
   require(options.effect != Effect::overlay || options.background.empty() ||
               vision::parse_rgb(options.background),
           fmt::format("'{}' is not a colour; write #rrggbb, r,g,b or a name", options.background));
+  struct stat info {};
+  if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0) {
+    media::OutputFile::require_free(options.output, {options.overwrite, files_to_protect(options)});
+  }
   if (has_background_file(options)) {
-    struct stat info {};
     if (::stat(options.background.c_str(), &info) != 0) {
       throw Error(
           ErrorCode::not_found,
@@ -165,16 +168,23 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   }
 }
 
-JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Network& network) {
+JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network) {
+  const auto start = std::chrono::steady_clock::now();
   check_options(options);
-  JobState state{.options = options, .callbacks = callbacks, .network = network, .clocks = {}, .report = {}};
+  media::Source source(options.input, {.stream = options.stream, .cancel = callbacks.cancel});
+  const std::unique_ptr<Network> network = make_network();
+  JobState state{.options = options,
+                 .callbacks = callbacks,
+                 .network = *network,
+                 .start = start,
+                 .clocks = {},
+                 .report = {}};
   state.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
   state.threads = options.threads > 0 ? options.threads : platform::available_cpus();
-  state.report.spec = network.spec();
+  state.report.spec = network->spec();
   if (options.resize) state.report.spec.input.resize = *options.resize;
   state.report.isa = state.isa;
   state.report.threads = state.threads;
-  media::Source source(options.input, {.stream = options.stream, .cancel = callbacks.cancel});
   if (source.still()) {
     run_still(state, source);
   } else {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,9 +13,11 @@
 
 namespace saccade::pipeline {
 
-/// Runs the job; see saccade::run_job. The report lacks what only the caller knows: the time spent on the
-/// model.
-JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Network& network);
+/// Loads and compiles the model; called once, when input and output have been found fit.
+using NetworkFactory = std::function<std::unique_ptr<Network>()>;
+
+/// Runs the job; see saccade::run_job.
+JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network);
 
 /// What can be refused without looking into any file: out-of-range options, an output that exists or is an
 /// input.

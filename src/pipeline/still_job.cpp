@@ -91,6 +91,7 @@ void run_still(JobState& state, media::Source& source) {
   report.output_summary = fmt::format("{}x{} {} {}", flow.result.width, flow.result.height,
                                       kind == media::StillKind::png ? "png" : "jpeg",
                                       av_get_pix_fmt_name(flow.result.pixel_format));
+  if (state.callbacks.planned) state.callbacks.planned(report);
   if (options.dry_run) return;
   const auto worker = processor.make_worker(state.threads);
   const media::FramePtr moving = background && background->moving() ? background->at(0) : nullptr;

@@ -117,6 +117,7 @@ void VideoJob::run() {
   read_first_frame();
   plan_pictures();
   open_encoder();
+  if (state_.callbacks.planned) state_.callbacks.planned(state_.report);
   if (state_.options.dry_run) return;
   run_stages();
   finish();

@@ -1,0 +1,194 @@
+#include "job_output.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace saccade::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kBarInterval{100}, kLineInterval{5000}, kJsonInterval{500};
+constexpr int kDefaultColumns = 80;
+constexpr int kMaxBar = 30, kMinBar = 8;
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kDefaultColumns;
+}
+
+std::string clock_time(double seconds) {
+  const auto s = static_cast<long long>(seconds + 0.5);
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+struct Rate {
+  double frames_per_second = 0;
+  double remaining = -1;  ///< seconds; negative: unknown
+};
+Rate rate_of(const JobProgress& p) {
+  Rate rate;
+  if (p.seconds > 0) rate.frames_per_second = static_cast<double>(p.frames) / p.seconds;
+  if (p.expected_frames > 0 && rate.frames_per_second > 0) {
+    rate.remaining =
+        static_cast<double>(std::max<std::int64_t>(0, p.expected_frames - p.frames)) / rate.frames_per_second;
+  }
+  return rate;
+}
+
+double share_of(const JobProgress& p) {
+  return p.expected_frames > 0
+             ? std::min(1.0, static_cast<double>(p.frames) / static_cast<double>(p.expected_frames))
+             : 0;
+}
+
+std::string line_of(const JobProgress& p) {
+  const Rate rate = rate_of(p);
+  std::string text = fmt::format("{} {} frames", p.stage, p.frames);
+  if (p.expected_frames > 0) text = fmt::format("{} {}/{} frames", p.stage, p.frames, p.expected_frames);
+  text += fmt::format(", {:.1f} fps", rate.frames_per_second);
+  if (rate.remaining >= 0) text += ", " + clock_time(rate.remaining) + " left";
+  return text;
+}
+
+std::string bar_of(const JobProgress& p) {
+  const std::string text = line_of(p);
+  if (p.expected_frames <= 0) return text;
+  const int room = std::min(kMaxBar, terminal_columns() - static_cast<int>(text.size()) - 10);
+  if (room < kMinBar) return text;
+  const int full = static_cast<int>(share_of(p) * room + 0.5);
+  return fmt::format("[{}{}] {:3.0f}% {}", std::string(static_cast<std::size_t>(full), '#'),
+                     std::string(static_cast<std::size_t>(room - full), '.'), share_of(p) * 100, text);
+}
+
+const char* resize_name(ResizeRule rule) {
+  switch (rule) {
+    case ResizeRule::bilinear:
+      return "bilinear";
+    case ResizeRule::area:
+      return "area";
+    case ResizeRule::mediapipe:
+      return "mediapipe";
+  }
+  return "?";
+}
+
+double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
+
+}  // namespace
+
+void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
+  notices_shown_ = report.notices.size();
+  if (options_.quiet) return;
+  std::string text = fmt::format("input   {}: {}\n", job.input.string(), report.input_summary);
+  for (const std::string& assumption : report.assumptions) text += fmt::format("        {}\n", assumption);
+  text += fmt::format("model   {} ({}), resize {}, {} on {} threads\n", report.spec.name, report.spec.source,
+                      resize_name(report.spec.input.resize), isa_name(report.isa), report.threads);
+  const std::string spec = describe(report.spec);
+  for (std::size_t at = 0; at < spec.size();) {
+    const std::size_t end = std::min(spec.find('\n', at), spec.size());
+    if (end > at) text += fmt::format("        {}\n", spec.substr(at, end - at));
+    at = end + 1;
+  }
+  text += fmt::format("output  {}: {}, effect {}\n", job.output.string(), report.output_summary,
+                      effect_name(job.effect));
+  for (const std::string& notice : report.notices) text += fmt::format("note    {}\n", notice);
+  std::fputs(text.c_str(), stderr);
+}
+
+void JobOutput::show_progress(const JobProgress& p) {
+  if (options_.no_progress) return;
+  const auto now = Clock::now();
+  const bool last = p.expected_frames > 0 && p.frames == p.expected_frames;
+  const auto interval = options_.json_progress    ? kJsonInterval
+                        : options_.plain_progress ? kLineInterval
+                                                  : kBarInterval;
+  if (last_ == Clock::time_point{} && options_.plain_progress && !last)
+    last_ = now;  // the first line after a while
+  if (now - last_ < interval && !last) return;
+  last_ = now;
+  if (options_.json_progress) {
+    const Rate rate = rate_of(p);
+    nlohmann::json line = {
+        {"frames", p.frames}, {"seconds", p.seconds}, {"fps", rate.frames_per_second}, {"stage", p.stage}};
+    if (p.expected_frames > 0) line["expected_frames"] = p.expected_frames;
+    if (rate.remaining >= 0) line["eta_seconds"] = rate.remaining;
+    std::fputs((line.dump() + "\n").c_str(), stderr);
+  } else if (options_.plain_progress) {
+    std::fputs((line_of(p) + "\n").c_str(), stderr);
+  } else {
+    std::fputs(("\r\033[K" + bar_of(p)).c_str(), stderr);
+    bar_shown_ = true;
+  }
+  std::fflush(stderr);
+}
+
+void JobOutput::end_progress() {
+  if (bar_shown_) std::fputs("\n", stderr);
+  bar_shown_ = false;
+}
+
+void JobOutput::show_late_notices(const JobReport& report) {
+  if (options_.quiet) return;
+  for (std::size_t i = notices_shown_; i < report.notices.size(); ++i)
+    std::fputs(fmt::format("note    {}\n", report.notices[i]).c_str(), stderr);
+}
+
+std::string job_table(const JobReport& report) {
+  double total_cpu = 0;
+  for (const StageReport& stage : report.stages) total_cpu += stage.cpu_seconds;
+  std::string text =
+      fmt::format("{} frames in {:.2f} s, {:.1f} fps, peak memory {:.0f} MB, {:.1f} MB written\n",
+                  report.frames, report.seconds, report.frames_per_second,
+                  megabytes(report.peak_memory_bytes), megabytes(report.output_bytes));
+  text += fmt::format("{:<12}{:>10}{:>14}{:>8}\n", "stage", "CPU s", "ms a frame", "share");
+  for (const StageReport& stage : report.stages) {
+    const double frames = static_cast<double>(std::max<std::int64_t>(1, report.frames));
+    text += fmt::format("{:<12}{:>10.2f}{:>14.2f}{:>7.0f}%{}\n", stage.name, stage.cpu_seconds,
+                        stage.cpu_seconds * 1000 / frames,
+                        total_cpu > 0 ? 100 * stage.cpu_seconds / total_cpu : 0,
+                        stage.name == report.limiting_stage ? "  <- limits" : "");
+  }
+  return text;
+}
+
+nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
+  nlohmann::json stages = nlohmann::json::array();
+  for (const StageReport& stage : report.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"seconds", stage.seconds},
+                      {"cpu_seconds", stage.cpu_seconds},
+                      {"count", stage.count}});
+  }
+  return {{"input", job.input.string()},
+          {"output", report.output.string()},
+          {"effect", effect_name(job.effect)},
+          {"frames", report.frames},
+          {"seconds", report.seconds},
+          {"fps", report.frames_per_second},
+          {"stages", stages},
+          {"limiting_stage", report.limiting_stage},
+          {"peak_memory_bytes", report.peak_memory_bytes},
+          {"output_bytes", report.output_bytes},
+          {"interrupted", report.interrupted},
+          {"dry_run", job.dry_run},
+          {"input_summary", report.input_summary},
+          {"output_summary", report.output_summary},
+          {"model",
+           {{"path", job.model.string()},
+            {"name", report.spec.name},
+            {"source", report.spec.source},
+            {"resize", resize_name(report.spec.input.resize)}}},
+          {"assumptions", report.assumptions},
+          {"notices", report.notices},
+          {"damaged_packets", report.damaged_packets},
+          {"threads", report.threads},
+          {"isa", isa_name(report.isa)}};
+}
+
+}  // namespace saccade::cli

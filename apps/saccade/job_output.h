@@ -1,0 +1,44 @@
+// What a job shows: its plan, its progress, and where the time went.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "saccade/job.h"
+
+namespace saccade::cli {
+
+struct JobOutputOptions {
+  bool quiet = false;
+  bool json_progress = false;   ///< one JSON object a line, on standard error
+  bool plain_progress = false;  ///< a line now and then
+  bool no_progress = false;
+};
+
+/// Writes to standard error only.
+class JobOutput {
+ public:
+  explicit JobOutput(const JobOutputOptions& options) : options_(options) {}
+  void show_plan(const JobOptions& job, const JobReport& report);
+  void show_progress(const JobProgress& progress);
+  /// Ends the line that a progress bar stands on.
+  void end_progress();
+  /// Notices that came up after the plan was shown.
+  void show_late_notices(const JobReport& report);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  JobOutputOptions options_;
+  Clock::time_point last_{};
+  bool bar_shown_ = false;
+  std::size_t notices_shown_ = 0;
+};
+
+/// The short table at the end.
+std::string job_table(const JobReport& report);
+/// The same, and more, for programs.
+nlohmann::json job_json(const JobOptions& job, const JobReport& report);
+
+}  // namespace saccade::cli

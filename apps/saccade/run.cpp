@@ -1,0 +1,189 @@
+// `saccade run`: the main job. Reads the options, shows progress, says at the end where the time went.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "command.h"
+#include "config_file.h"
+#include "find_model.h"
+#include "job_output.h"
+#include "saccade/error.h"
+#include "saccade/job.h"
+
+namespace saccade::cli {
+
+namespace {
+
+// Set by the first Ctrl-C; the second one ends the program at once.
+std::atomic<bool> interrupt_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void on_interrupt(int /*signal*/) { interrupt_requested.store(true, std::memory_order_relaxed); }
+
+void install_signals() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  // A closed pipe or a file that grows too large becomes a failed write, which is reported like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+/// What the command line holds, before it is a JobOptions.
+struct RunArguments {
+  JobOptions job;
+  std::string input, output, model = "selfie";
+  std::string effect = "remove", resize, isa, config, progress = "auto";
+  float threshold = -1;
+  double crf = -1;
+  int stream = -1;
+  std::vector<std::string> encoder_options;
+  bool json = false, quiet = false;
+};
+
+void add_options(CLI::App& command, RunArguments& a) {
+  command.add_option("input", a.input, "Video or picture file, pipe or device; - is standard input")
+      ->type_name("INPUT");
+  command
+      .add_option("-o,--output", a.output,
+                  "Result; its extension chooses the kind of file, - is standard output (Matroska)")
+      ->type_name("FILE");
+  command.add_option("--effect", a.effect, "What becomes of the background (default: remove)")
+      ->check(CLI::IsMember({"remove", "blur", "replace", "mask", "overlay"}));
+  command.add_option("--strength", a.job.strength, "Strength of the blur, 0 to 100 (default: 50)");
+  command.add_option("--opacity", a.job.opacity, "Opacity of the overlay, 0 to 1 (default: 0.5)");
+  command
+      .add_option("--background", a.job.background,
+                  "For replace: a colour (#rrggbb, r,g,b, a name), a picture or a video")
+      ->type_name("COLOR|FILE");
+  command
+      .add_option("--classes", a.job.classes,
+                  "Foreground classes by name or number, separated by commas (default: all)")
+      ->delimiter(',');
+  command
+      .add_option("--threshold", a.threshold,
+                  "Probability above which a pixel is foreground, 0 to 1 (default: soft edges)")
+      ->check(CLI::Range(0.0f, 1.0f));
+  command.add_option("--feather", a.job.feather, "Softening of the mask's edge, in pixels");
+  command.add_option("--grow", a.job.grow, "Pixels by which the mask grows, or shrinks if negative");
+  command.add_flag("--invert", a.job.invert, "Exchange foreground and background");
+  command
+      .add_option("--model", a.model,
+                  "Model file, or the name of one that `saccade fetch` gets (default: selfie)")
+      ->type_name("FILE|NAME");
+  command
+      .add_option("--resize", a.resize,
+                  "How pictures are brought to the network's size (default: as the model asks)")
+      ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
+  command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--encoder", a.job.encoder,
+                     "FFmpeg's name of a video encoder (default: libx264, or what transparency asks for)");
+  command
+      .add_option("--crf", a.crf, "Constant quality of the encoder, lower is better (default: 20 for x264)")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--preset", a.job.preset, "Speed preset of the encoder (default: veryfast for x264)");
+  command.add_option("--encoder-option", a.encoder_options, "Another option of the encoder; may be repeated")
+      ->type_name("NAME=VALUE");
+  command
+      .add_option("--jpeg-quality", a.job.jpeg_quality, "Quality of JPEG pictures, 1 to 100 (default: 92)")
+      ->check(CLI::Range(1, 100));
+  command.add_flag("--overwrite", a.job.overwrite, "Replace an existing output");
+  command.add_option("--threads", a.job.threads, "CPU threads (default: all that are granted)")
+      ->check(CLI::Range(1, 1024));
+  command.add_option("--isa", a.isa, "Highest instruction set to use")
+      ->check(CLI::IsMember({"portable", "avx2", "avx512", "amx"}));
+  command
+      .add_option("--config", a.config,
+                  "YAML or JSON file with these options by their long names; the command line wins")
+      ->type_name("FILE");
+  command.add_flag("--dry-run", a.job.dry_run, "Decide and check everything, write nothing");
+  command
+      .add_option("--progress", a.progress,
+                  "How progress is shown (default: a bar on a terminal, else lines)")
+      ->check(CLI::IsMember({"auto", "plain", "json", "none"}));
+  command.add_flag("--quiet", a.quiet, "Say nothing but errors");
+  command.add_flag("--json", a.json, "Print the summary as JSON on standard output");
+}
+
+JobOptions job_options(const RunArguments& a) {
+  JobOptions job = a.job;
+  if (a.input.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
+  if (a.output.empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
+  job.input = a.input;
+  job.output = a.output;
+  job.effect = *parse_effect(a.effect);
+  if (a.threshold >= 0) job.threshold = a.threshold;
+  if (a.crf >= 0) job.crf = a.crf;
+  if (a.stream >= 0) job.stream = a.stream;
+  if (a.resize == "bilinear") job.resize = ResizeRule::bilinear;
+  if (a.resize == "area") job.resize = ResizeRule::area;
+  if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
+  if (!a.isa.empty()) job.max_isa = parse_isa(a.isa);
+  for (const std::string& option : a.encoder_options) {
+    const auto equals = option.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw UsageError("--encoder-option '" + option + "' is not NAME=VALUE");
+    job.encoder_options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  if (job.effect == Effect::replace && job.background.empty()) {
+    throw UsageError("--effect replace needs --background with a colour, a picture or a video");
+  }
+  return job;
+}
+
+void run(CLI::App& command, RunArguments& arguments) {
+  if (!arguments.config.empty()) apply_config_file(command, arguments.config);
+  JobOptions options = job_options(arguments);
+  // A wrong name of the input or output should not wait for the model to be found.
+  options.model = find_model(arguments.model);
+  install_signals();
+  const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
+  JobOutput output({.quiet = arguments.quiet,
+                    .json_progress = arguments.progress == "json",
+                    .plain_progress = arguments.progress == "plain" ||
+                                      (arguments.progress == "auto" && ::isatty(STDERR_FILENO) == 0),
+                    .no_progress = arguments.progress == "none" || arguments.quiet});
+  JobCallbacks callbacks;
+  callbacks.planned = [&](const JobReport& report) { output.show_plan(options, report); };
+  callbacks.progress = [&](const JobProgress& progress) { output.show_progress(progress); };
+  callbacks.cancel = &interrupt_requested;
+  JobReport report;
+  try {
+    report = run_job(options, callbacks);
+  } catch (...) {
+    output.end_progress();
+    throw;
+  }
+  output.end_progress();
+  output.show_late_notices(report);
+  if (arguments.json) {
+    const std::string text = job_json(options, report).dump(2) + "\n";
+    std::fputs(text.c_str(), result_on_stdout ? stderr : stdout);
+  } else if (!arguments.quiet && !options.dry_run) {
+    std::fputs(job_table(report).c_str(), result_on_stdout ? stderr : stdout);
+  }
+  if (report.interrupted) {
+    std::fprintf(stderr, "saccade: interrupted: the %lld frames done so far are in %s\n",
+                 static_cast<long long>(report.frames), report.output.c_str());
+    throw Exit{kInterrupted};
+  }
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("run", "Segment a video or picture and remove, blur, replace, mask or tint.");
+  auto arguments = std::make_shared<RunArguments>();
+  add_options(*command, *arguments);
+  command->callback([command, arguments] { run(*command, *arguments); });
+}
+
+}  // namespace saccade::cli
