@@ -107,7 +107,7 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   check(code, name_ + ": cannot write the header");
   if (is_matroska_family(container)) {
     for (Track& track : tracks_) {
-      if (track.action != StreamAction::copy) continue;
+      if (track.action != StreamAction::copy && track.action != StreamAction::convert_audio) continue;
       const AVStream& stream = *output_->streams[track.index];
       if (stream.codecpar->codec_id != AV_CODEC_ID_OPUS) continue;
       track.lead_in = av_rescale_q(stream.codecpar->initial_padding, {1, 48000}, stream.time_base);
@@ -132,7 +132,7 @@ void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& 
       scale = std::lcm(scale, std::int64_t{stream.time_base.den});
     // An Opus track's lead-in has a field of its own there.
     if (action != StreamAction::process && start != AV_NOPTS_VALUE && start < 0 &&
-        stream.codecpar->codec_id != AV_CODEC_ID_OPUS)
+        stream.codecpar->codec_id != AV_CODEC_ID_OPUS && action != StreamAction::convert_audio)
       negative = true;
   }
   if (is_mov_family(*output_->oformat)) {
@@ -202,6 +202,13 @@ void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
           "cannot describe the subtitles");
     return;
   }
+  if (decision.action == StreamAction::convert_audio) {
+    const bool global_header = (output_->oformat->flags & AVFMT_GLOBALHEADER) != 0;
+    track.audio = std::make_unique<AudioConverter>(from, decision.codec, global_header);
+    check(avcodec_parameters_from_context(&parameters, &track.audio->encoder()), "cannot describe the sound");
+    track.time_base = stream.time_base = track.audio->encoder().time_base;
+    return;
+  }
   check(avcodec_parameters_copy(&parameters, from.codecpar), "cannot copy a stream's description");
   if (decision.action == StreamAction::attach) {
     const AVPacket& picture = from.attached_pic;
@@ -249,14 +256,27 @@ void Muxer::write_video(PacketPtr packet) {
 }
 
 void Muxer::write_copy(PacketPtr packet) {
-  Track& track = tracks_.at(static_cast<std::size_t>(packet->stream_index));
-  if (track.action != StreamAction::copy && track.action != StreamAction::convert_text) return;
-  if (track.subtitles) {
-    PacketPtr converted = track.subtitles->convert(*packet);
-    if (!converted) return;
-    converted->stream_index = packet->stream_index;
-    packet = std::move(converted);
+  const int source = packet->stream_index;
+  Track& track = tracks_.at(static_cast<std::size_t>(source));
+  switch (track.action) {
+    case StreamAction::copy:
+      hold(std::move(packet), source);
+      break;
+    case StreamAction::convert_text:
+      if (PacketPtr converted = track.subtitles->convert(*packet)) hold(std::move(converted), source);
+      break;
+    case StreamAction::convert_audio:
+      for (PacketPtr& converted : track.audio->convert(packet.get())) hold(std::move(converted), source);
+      break;
+    default:
+      break;
   }
+}
+
+/// Keeps a packet, timestamps in its track's time base, until the video has come as far.
+void Muxer::hold(PacketPtr packet, int source) {
+  Track& track = tracks_[static_cast<std::size_t>(source)];
+  packet->stream_index = source;
   if (packet->dts == AV_NOPTS_VALUE)
     packet->dts = track.next_dts != AV_NOPTS_VALUE ? track.next_dts : packet->pts;
   if (packet->dts == AV_NOPTS_VALUE) packet->dts = 0;
@@ -279,7 +299,7 @@ void Muxer::release_until(std::int64_t microseconds) {
     packet->stream_index = track.index;
     packet->pos = -1;
     if (parameters.codec_type == AVMEDIA_TYPE_AUDIO && parameters.sample_rate > 0 &&
-        packet->pts == packet->dts) {
+        packet->pts == packet->dts && av_cmp_q(track.time_base, stream.time_base) > 0) {
       // Milliseconds of Matroska become samples without jitter: the packet's own length decides where the
       // rounding allows it.
       const AVRational samples{1, parameters.sample_rate};
@@ -318,6 +338,10 @@ void Muxer::write(PacketPtr packet, Track& track) {
 void Muxer::finish() {
   if (finished_) return;
   finished_ = true;
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    if (!tracks_[i].audio) continue;
+    for (PacketPtr& rest : tracks_[i].audio->convert(nullptr)) hold(std::move(rest), static_cast<int>(i));
+  }
   release_until(INT64_MAX);
   const int code = av_write_trailer(output_.get());
   avio_flush(output_->pb);

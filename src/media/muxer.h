@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "media/audio.h"
 #include "media/ffmpeg.h"
 #include "media/file_io.h"
 #include "media/source.h"
@@ -48,6 +49,7 @@ class Muxer {
     std::int64_t lead_in = 0;  ///< what the container subtracts again from every time (Opus in Matroska)
     std::int64_t rescale_state = AV_NOPTS_VALUE;
     std::unique_ptr<SubtitleConverter> subtitles;
+    std::unique_ptr<AudioConverter> audio;
   };
 
   AVStream& add_stream();
@@ -55,6 +57,7 @@ class Muxer {
   void add_other(const AVStream& stream, const StreamDecision& decision);
   void set_start(const Source& source, const StreamPlan& plan, Dictionary& options);
   void copy_chapters(const AVFormatContext& input);
+  void hold(PacketPtr packet, int source);
   void release_until(std::int64_t microseconds);
   void write(PacketPtr packet, Track& track);
 

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "media/audio.h"
+
 namespace saccade::media {
 
 namespace {
@@ -42,8 +44,13 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
         }
       }
       return {StreamAction::drop, codec};
+    case AVMEDIA_TYPE_AUDIO: {
+      if (holds(container, codec)) return {StreamAction::copy, codec};
+      const AVCodecID substitute = substitute_audio(container);
+      const bool possible = substitute != AV_CODEC_ID_NONE && avcodec_find_decoder(codec) != nullptr;
+      return {possible ? StreamAction::convert_audio : StreamAction::drop, substitute};
+    }
     case AVMEDIA_TYPE_VIDEO:
-    case AVMEDIA_TYPE_AUDIO:
     case AVMEDIA_TYPE_DATA:
       return {holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
     default:
@@ -65,8 +72,9 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
                                          avcodec_get_name(stream.codecpar->codec_id));
     if (decision.action == StreamAction::drop) {
       plan.notices.push_back(fmt::format("{} is left out: a {} file cannot hold it", what, container.name));
-    } else if (decision.action == StreamAction::convert_text) {
-      plan.notices.push_back(fmt::format("{} is converted to {}, which a {} file can hold", what,
+    } else if (decision.action == StreamAction::convert_text ||
+               decision.action == StreamAction::convert_audio) {
+      plan.notices.push_back(fmt::format("{} is converted to {}: a {} file cannot hold it as it is", what,
                                          avcodec_get_name(decision.codec), container.name));
     }
     plan.streams.push_back(decision);

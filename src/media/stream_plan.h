@@ -10,16 +10,17 @@
 namespace saccade::media {
 
 enum class StreamAction : std::uint8_t {
-  process,       ///< the video that is worked on
-  copy,          ///< packet by packet, untouched
-  convert_text,  ///< subtitles, from one text format to `codec`
-  attach,        ///< a cover picture, kept as an attachment
-  drop,          ///< the container cannot hold it
+  process,        ///< the video that is worked on
+  copy,           ///< packet by packet, untouched
+  convert_text,   ///< subtitles, from one text format to `codec`
+  convert_audio,  ///< sound, to `codec`
+  attach,         ///< a cover picture, kept as an attachment
+  drop,           ///< the container cannot hold it
 };
 
 struct StreamDecision {
   StreamAction action = StreamAction::drop;
-  AVCodecID codec = AV_CODEC_ID_NONE;  ///< for convert_text
+  AVCodecID codec = AV_CODEC_ID_NONE;  ///< for convert_text and convert_audio
 };
 
 struct StreamPlan {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -302,7 +303,7 @@ TEST(Transcode, SubtitlesChaptersLanguagesAndMetadata) {
       EXPECT_EQ(packet_hashes(in, "a:0"), packet_hashes(out, "a:0")) << extension;
       EXPECT_EQ(stream_value(out, "a:0", "tags=language"), "fra");
     } else {
-      EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("(audio aac) is left out")));
+      EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("(audio aac) is converted to opus")));
     }
     EXPECT_EQ(stream_value(out, "s:0", "codec_name"), std::string(extension) == "mkv" ? "subrip"
                                                       : webm                          ? "webvtt"
@@ -318,6 +319,49 @@ TEST(Transcode, SubtitlesChaptersLanguagesAndMetadata) {
         << extension;
     EXPECT_EQ(test::ffprobe("-show_entries format_tags=title", out), std::vector<std::string>{"A clip"})
         << extension;
+  }
+}
+
+/// Samples of the first channel, as decoded by the ffmpeg program.
+std::vector<double> samples_of(const std::filesystem::path& file, const Scratch& scratch) {
+  const auto raw = scratch / "sound.raw";
+  ffmpeg("-i {} -map 0:a:0 -ac 1 -ar 48000 -f s16le {}", {file, raw});
+  const std::string bytes = test::read_file(raw);
+  std::vector<double> samples;
+  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+    samples.push_back(static_cast<std::int16_t>(static_cast<unsigned char>(bytes[i]) |
+                                                static_cast<unsigned char>(bytes[i + 1]) << 8));
+  }
+  return samples;
+}
+
+/// First place where the sound is loud, in seconds.
+double onset(const std::vector<double>& samples) {
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (std::abs(samples[i]) > 1000) return static_cast<double>(i) / 48000;
+  }
+  return -1;
+}
+
+TEST(Transcode, SoundThatTheContainerRefusesIsConvertedInPlace) {
+  Scratch scratch;
+  const auto in = scratch / "in.mov", out = scratch / "out.webm", mp4 = scratch / "out.mp4";
+  // Silence for 0.8 s, then a tone.
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=2 -f lavfi -i sine=d=2:r=44100 -af "
+      "volume=if(lt(t\\,0.8)\\,0\\,1):eval=frame -c:v libx264 -preset "
+      "ultrafast -c:a pcm_s16le -metadata:s:a:0 language=fra {}",
+      {in});
+  const auto before = samples_of(in, scratch);
+  for (const auto& target : {out, mp4}) {
+    const Transcoded result = transcode(in, target);
+    EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("is converted to")));
+    const auto after = samples_of(target, scratch);
+    EXPECT_NEAR(onset(before), onset(after), 0.015) << target;
+    EXPECT_NEAR(static_cast<double>(before.size()) / 48000, static_cast<double>(after.size()) / 48000, 0.05)
+        << target;
+    EXPECT_EQ(stream_value(target, "a:0", "tags=language"), "fra");
+    EXPECT_EQ(frame_times(target).size(), 50u);
   }
 }
 

@@ -1,0 +1,191 @@
+#include "media/audio.h"
+
+extern "C" {
+#include <libavutil/audio_fifo.h>
+#include <libavutil/channel_layout.h>
+#include <libavutil/opt.h>
+#include <libswresample/swresample.h>
+}
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace saccade::media {
+
+namespace {
+
+constexpr int kDefaultFrameSamples = 1024;
+constexpr std::int64_t kBitRatePerChannel = 96'000;
+/// A jump of the input's clock that is more than rounding.
+constexpr int kGapDivisor = 20;
+
+const AVCodec* find_encoder(AVCodecID id) {
+  // FFmpeg's own Opus encoder is experimental.
+  if (id == AV_CODEC_ID_OPUS) return avcodec_find_encoder_by_name("libopus");
+  return avcodec_find_encoder(id);
+}
+
+int choose_rate(const AVCodec& codec, int wanted) {
+  if (codec.supported_samplerates == nullptr) return wanted;
+  int best = 0;
+  for (const int* rate = codec.supported_samplerates; *rate != 0; ++rate) {
+    // The lowest that loses nothing, else the highest.
+    const bool better =
+        best == 0 || (*rate >= wanted ? best < wanted || *rate < best : *rate > best && best < wanted);
+    if (better) best = *rate;
+  }
+  return best;
+}
+
+AVSampleFormat choose_format(const AVCodec& codec, AVSampleFormat wanted) {
+  if (codec.sample_fmts == nullptr) return wanted;
+  for (const AVSampleFormat* f = codec.sample_fmts; *f != AV_SAMPLE_FMT_NONE; ++f) {
+    if (*f == wanted) return wanted;
+  }
+  return codec.sample_fmts[0];
+}
+
+}  // namespace
+
+AVCodecID substitute_audio(const AVOutputFormat& container) {
+  for (const AVCodecID id : {AV_CODEC_ID_OPUS, AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_MP3}) {
+    if (std::string_view(container.name) != "webm" && id == AV_CODEC_ID_OPUS)
+      continue;  // AAC is at home in the others
+    if (avformat_query_codec(&container, id, FF_COMPLIANCE_NORMAL) > 0 && find_encoder(id) != nullptr)
+      return id;
+  }
+  return AV_CODEC_ID_NONE;
+}
+
+void AudioConverter::SwrDeleter::operator()(SwrContext* context) const noexcept { swr_free(&context); }
+void AudioConverter::FifoDeleter::operator()(AVAudioFifo* fifo) const noexcept { av_audio_fifo_free(fifo); }
+
+AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool global_header) {
+  const std::string name = avcodec_get_name(source.codecpar->codec_id);
+  const AVCodec* decoder = avcodec_find_decoder(source.codecpar->codec_id);
+  const AVCodec* encoder = find_encoder(target);
+  if (decoder == nullptr || encoder == nullptr) {
+    throw Error(ErrorCode::unsupported, "cannot convert " + name + " sound to " + avcodec_get_name(target));
+  }
+  decoder_.reset(avcodec_alloc_context3(decoder));
+  encoder_.reset(avcodec_alloc_context3(encoder));
+  if (!decoder_ || !encoder_) throw Error(ErrorCode::limit, "out of memory for sound");
+  check(avcodec_parameters_to_context(decoder_.get(), source.codecpar), "sound");
+  decoder_->pkt_timebase = source.time_base;
+  check(avcodec_open2(decoder_.get(), decoder, nullptr), "cannot open the " + name + " decoder");
+  if (decoder_->ch_layout.order == AV_CHANNEL_ORDER_UNSPEC) {
+    av_channel_layout_default(&decoder_->ch_layout, decoder_->ch_layout.nb_channels);
+  }
+
+  encoder_->sample_rate = choose_rate(*encoder, decoder_->sample_rate);
+  encoder_->sample_fmt = choose_format(*encoder, decoder_->sample_fmt);
+  check(av_channel_layout_copy(&encoder_->ch_layout, &decoder_->ch_layout), "sound");
+  encoder_->bit_rate = kBitRatePerChannel * std::max(1, encoder_->ch_layout.nb_channels);
+  encoder_->time_base = {1, encoder_->sample_rate};
+  if (global_header) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  if (target == AV_CODEC_ID_OPUS)
+    av_opt_set_int(encoder_->priv_data, "mapping_family", encoder_->ch_layout.nb_channels > 2 ? 1 : -1, 0);
+  check(avcodec_open2(encoder_.get(), encoder, nullptr),
+        std::string("cannot open the sound encoder ") + encoder->name);
+
+  SwrContext* raw = nullptr;
+  check(swr_alloc_set_opts2(&raw, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate,
+                            &decoder_->ch_layout, decoder_->sample_fmt, decoder_->sample_rate, 0, nullptr),
+        "sound conversion");
+  resampler_.reset(raw);
+  check(swr_init(raw), "sound conversion");
+  fifo_.reset(
+      av_audio_fifo_alloc(encoder_->sample_fmt, encoder_->ch_layout.nb_channels, kDefaultFrameSamples));
+  if (!fifo_) throw Error(ErrorCode::limit, "out of memory for sound");
+}
+
+AudioConverter::~AudioConverter() = default;
+
+/// Resamples a decoded frame into the fifo; null: what the resampler still holds.
+void AudioConverter::take(const AVFrame* decoded) {
+  const FramePtr resampled = make_frame();
+  resampled->format = encoder_->sample_fmt;
+  resampled->sample_rate = encoder_->sample_rate;
+  check(av_channel_layout_copy(&resampled->ch_layout, &encoder_->ch_layout), "sound");
+  if (decoded == nullptr) {
+    check(swr_convert_frame(resampler_.get(), resampled.get(), nullptr), "sound conversion");
+  } else if (const int code = swr_convert_frame(resampler_.get(), resampled.get(), decoded); code < 0) {
+    // The input changed its form in mid-stream: begin anew with what it has now.
+    swr_close(resampler_.get());
+    check(swr_config_frame(resampler_.get(), resampled.get(), decoded), "sound conversion");
+    check(swr_convert_frame(resampler_.get(), resampled.get(), decoded), "sound conversion");
+  }
+  if (resampled->nb_samples > 0) {
+    check(av_audio_fifo_write(fifo_.get(), reinterpret_cast<void**>(resampled->extended_data),
+                              resampled->nb_samples),
+          "sound");
+  }
+}
+
+std::vector<PacketPtr> AudioConverter::convert(const AVPacket* packet) {
+  std::vector<PacketPtr> packets;
+  if (const int code = avcodec_send_packet(decoder_.get(), packet);
+      code < 0 && code != AVERROR_INVALIDDATA && code != AVERROR_EOF) {
+    if (code == AVERROR(ENOMEM)) throw_ffmpeg(code, "sound");
+  }
+  const FramePtr frame = make_frame();
+  while (avcodec_receive_frame(decoder_.get(), frame.get()) >= 0) {
+    if (frame->best_effort_timestamp != AV_NOPTS_VALUE) {
+      const std::int64_t pts =
+          av_rescale_q(frame->best_effort_timestamp, decoder_->pkt_timebase, encoder_->time_base);
+      const std::int64_t held =
+          av_audio_fifo_size(fifo_.get()) + swr_get_delay(resampler_.get(), encoder_->sample_rate);
+      const bool jump =
+          next_pts_ != AV_NOPTS_VALUE && pts - (next_pts_ + held) > encoder_->sample_rate / kGapDivisor;
+      if (jump) encode_whole_frames(true, packets);
+      if (jump || next_pts_ == AV_NOPTS_VALUE)
+        next_pts_ = pts - (jump ? swr_get_delay(resampler_.get(), encoder_->sample_rate) : 0);
+    } else if (next_pts_ == AV_NOPTS_VALUE) {
+      next_pts_ = 0;
+    }
+    take(frame.get());
+    encode_whole_frames(false, packets);
+  }
+  if (packet == nullptr) {
+    take(nullptr);
+    encode_whole_frames(true, packets);
+    send(nullptr, packets);
+  }
+  return packets;
+}
+
+void AudioConverter::encode_whole_frames(bool all, std::vector<PacketPtr>& packets) {
+  const int wanted = encoder_->frame_size > 0 ? encoder_->frame_size : kDefaultFrameSamples;
+  while (av_audio_fifo_size(fifo_.get()) >= (all ? 1 : wanted)) {
+    const FramePtr frame = make_frame();
+    const int held = std::min(wanted, av_audio_fifo_size(fifo_.get()));
+    // Only the last frame of a stream may be short for some encoders; silence fills one before a gap.
+    frame->nb_samples = encoder_->frame_size > 0 ? wanted : held;
+    frame->format = encoder_->sample_fmt;
+    frame->sample_rate = encoder_->sample_rate;
+    check(av_channel_layout_copy(&frame->ch_layout, &encoder_->ch_layout), "sound");
+    check(av_frame_get_buffer(frame.get(), 0), "sound");
+    check(av_audio_fifo_read(fifo_.get(), reinterpret_cast<void**>(frame->extended_data), held), "sound");
+    if (held < frame->nb_samples) {
+      av_samples_set_silence(frame->extended_data, held, frame->nb_samples - held,
+                             encoder_->ch_layout.nb_channels, encoder_->sample_fmt);
+    }
+    frame->pts = next_pts_;
+    next_pts_ += held;
+    send(frame.get(), packets);
+  }
+}
+
+void AudioConverter::send(const AVFrame* frame, std::vector<PacketPtr>& packets) {
+  check(avcodec_send_frame(encoder_.get(), frame), "encoding sound");
+  while (true) {
+    PacketPtr packet = make_packet();
+    const int code = avcodec_receive_packet(encoder_.get(), packet.get());
+    if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return;
+    check(code, "encoding sound");
+    packets.push_back(std::move(packet));
+  }
+}
+
+}  // namespace saccade::media
