@@ -9,6 +9,8 @@ extern "C" {
 #include <algorithm>
 #include <string_view>
 
+#include "media/stream_plan.h"
+
 namespace saccade::media {
 
 namespace {
@@ -120,10 +122,24 @@ void set_option(AVCodecContext& codec, const std::string& name, const std::strin
   }
 }
 
+/// x264 and x265 complain of an unknown preset on the terminal, so it is looked up first.
+void require_preset(const AVCodec& codec, const std::string& preset) {
+  static constexpr std::string_view kPresets[] = {"ultrafast", "superfast", "veryfast", "faster",
+                                                  "fast",      "medium",    "slow",     "slower",
+                                                  "veryslow",  "placebo"};
+  if (std::find(std::begin(kPresets), std::end(kPresets), preset) != std::end(kPresets)) return;
+  std::string known;
+  for (const std::string_view name : kPresets) known += (known.empty() ? "" : ", ") + std::string(name);
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("encoder {} has no preset '{}'; it knows {}", codec.name, preset, known));
+}
+
 void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const EncoderOptions& options) {
   const AVCodec& kind = *choice.codec;
   if (is_x26x(kind)) {
-    set_option(codec, "preset", options.preset.empty() ? kDefaultPreset : options.preset);
+    const std::string preset = options.preset.empty() ? kDefaultPreset : options.preset;
+    require_preset(kind, preset);
+    set_option(codec, "preset", preset);
     set_option(codec, "crf", fmt::format("{}", options.crf.value_or(kDefaultCrf)));
     if (std::string_view(kind.name) == "libx265") set_option(codec, "x265-params", "log-level=none");
     return;
@@ -176,9 +192,7 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
 EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
                              const EncoderOptions& options, std::span<const AVPixelFormat> among) {
   EncoderChoice choice;
-  const auto carries = [&](const AVCodec& codec) {
-    return avformat_query_codec(&container, codec.id, FF_COMPLIANCE_NORMAL) != 0;
-  };
+  const auto carries = [&](const AVCodec& codec) { return container_holds(container, codec.id); };
   const auto fits_alpha = [&](const AVCodec& codec) {
     return closest(codec, AV_PIX_FMT_YUVA444P10, true, among) != AV_PIX_FMT_NONE;
   };

@@ -99,7 +99,7 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
 
   Dictionary options;
   if (is_mov_family(container)) {
-    if (!file.seekable()) options.set("movflags", "frag_keyframe+empty_moov+default_base_moof");
+    if (!file.seekable()) options.set("movflags", "frag_keyframe+delay_moov+default_base_moof");
   }
   set_start(source, plan, options);
   const int code = avformat_write_header(output_.get(), options.address());

@@ -10,10 +10,6 @@ namespace saccade::media {
 
 namespace {
 
-bool holds(const AVOutputFormat& container, AVCodecID codec) {
-  return codec != AV_CODEC_ID_NONE && avformat_query_codec(&container, codec, FF_COMPLIANCE_NORMAL) > 0;
-}
-
 bool is_text(AVCodecID codec) {
   const AVCodecDescriptor* d = avcodec_descriptor_get(codec);
   return d != nullptr && (d->props & AV_CODEC_PROP_TEXT_SUB) != 0;
@@ -27,17 +23,17 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
   if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) {
     if (matroska) return {StreamAction::attach, codec};
     const bool mp4 = name == "mp4" || name == "mov" || name == "ipod";
-    return {mp4 && holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
+    return {mp4 && container_holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
   }
   switch (parameters.codec_type) {
     case AVMEDIA_TYPE_ATTACHMENT:
       return {matroska ? StreamAction::copy : StreamAction::drop, codec};
     case AVMEDIA_TYPE_SUBTITLE:
-      if (holds(container, codec)) return {StreamAction::copy, codec};
+      if (container_holds(container, codec)) return {StreamAction::copy, codec};
       if (is_text(codec)) {
         for (const AVCodecID target :
              {AV_CODEC_ID_MOV_TEXT, AV_CODEC_ID_SUBRIP, AV_CODEC_ID_WEBVTT, AV_CODEC_ID_ASS}) {
-          if (holds(container, target) && avcodec_find_encoder(target) != nullptr &&
+          if (container_holds(container, target) && avcodec_find_encoder(target) != nullptr &&
               avcodec_find_decoder(codec) != nullptr) {
             return {StreamAction::convert_text, target};
           }
@@ -45,20 +41,31 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
       }
       return {StreamAction::drop, codec};
     case AVMEDIA_TYPE_AUDIO: {
-      if (holds(container, codec)) return {StreamAction::copy, codec};
+      if (container_holds(container, codec)) return {StreamAction::copy, codec};
       const AVCodecID substitute = substitute_audio(container);
       const bool possible = substitute != AV_CODEC_ID_NONE && avcodec_find_decoder(codec) != nullptr;
       return {possible ? StreamAction::convert_audio : StreamAction::drop, substitute};
     }
     case AVMEDIA_TYPE_VIDEO:
     case AVMEDIA_TYPE_DATA:
-      return {holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
+      return {container_holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
     default:
       return {StreamAction::drop, codec};
   }
 }
 
 }  // namespace
+
+bool container_holds(const AVOutputFormat& container, AVCodecID codec) {
+  if (codec == AV_CODEC_ID_NONE) return false;
+  if (avformat_query_codec(&container, codec, FF_COMPLIANCE_NORMAL) > 0) return true;
+  if (std::string_view(container.name) != "matroska") return false;
+  // Matroska takes whatever has a Windows code as well, but its list names only codecs with a code of its
+  // own.
+  const AVCodecTag* const tables[] = {avformat_get_riff_video_tags(), avformat_get_riff_audio_tags(),
+                                      nullptr};
+  return av_codec_get_tag(tables, codec) != 0;
+}
 
 StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
   StreamPlan plan;

@@ -28,6 +28,9 @@ struct StreamPlan {
   std::vector<std::string> notices;     ///< one for each stream that is converted or dropped
 };
 
+/// Whether the container has a way to store what this codec makes.
+bool container_holds(const AVOutputFormat& container, AVCodecID codec);
+
 StreamPlan plan_streams(const Source& source, const AVOutputFormat& container);
 
 }  // namespace saccade::media
