@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
              "mp4", 0},
         Case{"hevc",
              "-f lavfi -i testsrc=s=64x64:r=25:d=1 -pix_fmt yuv420p -c:v libx265 -preset ultrafast "
-             "-x265-params "
-             "log-level=none {}",
+             "-x265-params log-level=none -color_range tv -colorspace bt709 -color_primaries bt709 "
+             "-color_trc bt709 {}",
              "mp4", 0},
         Case{"full_range",
              "-f lavfi -i testsrc=s=64x48:r=25:d=1 -pix_fmt yuvj420p -c:v libx264 -preset ultrafast {}",
