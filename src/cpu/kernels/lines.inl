@@ -1,5 +1,7 @@
 // Walking over a LinesView; included inside the namespace of each instruction set.
 
+#include "cpu/kernels/vectors.inl"
+
 /// Offsets of outer combination `index` in src and dst.
 struct LinesAt {
   std::int64_t src, dst;
@@ -35,12 +37,4 @@ template <class Body>
     body(line_at(view, begin), n);
     begin += n;
   }
-}
-
-[[gnu::always_inline]] inline Vec load_part(const float* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
-[[gnu::always_inline]] inline void store_part(float* p, int n, Vec v) {
-  if (n == kLanes)
-    store(p, v);
-  else
-    store_first(p, n, v);
 }

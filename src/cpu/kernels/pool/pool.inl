@@ -1,6 +1,8 @@
 // Pooling over channels-last pictures: vectors of channels, taps outside the input skipped. Included inside the namespace of
 // each instruction set.
 
+#include "cpu/kernels/vectors.inl"
+
 /// The taps of one axis for the window that starts at `origin` (may be negative).
 struct PoolTaps {
   std::int64_t begin, end;   ///< those inside the input: [begin, end)
@@ -40,49 +42,43 @@ struct Average {
   static Vec finish(Vec so_far, float divisor) { return so_far / broadcast(divisor); }
 };
 
-/// kCount vectors of channels of one output; the last has `tail` lanes. A row of taps is summed apart, so that the error
-/// of a large window grows with its sides and not with its area.
+/// kCount vectors of channels of one output: neighbours from `channel` on, but the last one starts at `last` and has `tail`
+/// lanes. A row of taps is summed apart, so that the error of a large window grows with its sides and not with its area.
 template <class Kind, int kCount>
-[[gnu::always_inline]] inline void pool_vectors(const PoolCells& cells, std::int64_t channel, float* dst, int tail) {
+[[gnu::always_inline]] inline void pool_vectors(const PoolCells& cells, std::int64_t channel, std::int64_t last, int tail,
+                                                float* dst) {
   Vec total[kCount];
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) total[v] = Kind::start();
   for (std::int64_t y = 0; y < cells.rows; ++y) {
-    const float* p = cells.corner + channel + y * cells.row_step;
+    const float* p = cells.corner + y * cells.row_step;
     Vec row[kCount];
 #pragma GCC unroll 4
     for (int v = 0; v < kCount; ++v) row[v] = Kind::start();
     for (std::int64_t x = 0; x < cells.columns; ++x, p += cells.column_step) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kCount - 1; ++v) row[v] = Kind::add(row[v], load(p + v * kLanes));
-      const float* last = p + (kCount - 1) * kLanes;
-      row[kCount - 1] = Kind::add(row[kCount - 1], tail == kLanes ? load(last) : load_first(last, tail));
+      for (int v = 0; v < kCount - 1; ++v) row[v] = Kind::add(row[v], load(p + channel + v * kLanes));
+      row[kCount - 1] = Kind::add(row[kCount - 1], load_part(p + last, tail));
     }
 #pragma GCC unroll 4
     for (int v = 0; v < kCount; ++v) total[v] = Kind::add(total[v], row[v]);
   }
 #pragma GCC unroll 4
   for (int v = 0; v < kCount - 1; ++v) store(dst + channel + v * kLanes, Kind::finish(total[v], cells.divisor));
-  float* last = dst + channel + (kCount - 1) * kLanes;
-  const Vec result = Kind::finish(total[kCount - 1], cells.divisor);
-  if (tail == kLanes)
-    store(last, result);
-  else
-    store_first(last, tail, result);
+  store_part(dst + last, tail, Kind::finish(total[kCount - 1], cells.divisor));
 }
 
 template <class Kind>
 inline void pool_output(const PoolCells& cells, std::int64_t channels, float* dst) {
+  if (channels < kLanes) return pool_vectors<Kind, 1>(cells, 0, 0, static_cast<int>(channels), dst);
   std::int64_t c = 0;
-  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) pool_vectors<Kind, 4>(cells, c, dst, kLanes);
-  const std::int64_t rest = channels - c;
-  const int vectors = static_cast<int>((rest + kLanes - 1) / kLanes);
-  const int tail = static_cast<int>(rest) - (vectors - 1) * kLanes;
-  switch (vectors) {
-    case 1: pool_vectors<Kind, 1>(cells, c, dst, tail); break;
-    case 2: pool_vectors<Kind, 2>(cells, c, dst, tail); break;
-    case 3: pool_vectors<Kind, 3>(cells, c, dst, tail); break;
-    case 4: pool_vectors<Kind, 4>(cells, c, dst, tail); break;
+  for (; c + 4 * kLanes <= channels; c += 4 * kLanes) pool_vectors<Kind, 4>(cells, c, c + 3 * kLanes, kLanes, dst);
+  const std::int64_t last = channels - kLanes;  // overlaps its neighbour where the rest is no whole vector
+  switch ((channels - c + kLanes - 1) / kLanes) {
+    case 1: pool_vectors<Kind, 1>(cells, c, last, kLanes, dst); break;
+    case 2: pool_vectors<Kind, 2>(cells, c, last, kLanes, dst); break;
+    case 3: pool_vectors<Kind, 3>(cells, c, last, kLanes, dst); break;
+    case 4: pool_vectors<Kind, 4>(cells, c, last, kLanes, dst); break;
     default: break;
   }
 }

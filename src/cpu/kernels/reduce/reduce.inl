@@ -27,10 +27,11 @@ struct MinFold {
   static float lanes(Vec a) { return any(is_nan(a)) ? __builtin_nanf("") : min_lane(a); }
 };
 
-/// Result of kCount vectors of neighbouring lines, elements [begin, end).
+/// Result of kCount vectors of neighbouring lines, elements [begin, end). The last vector starts at line `last` and has
+/// `tail` lanes.
 template <class Fold, int kCount>
 [[gnu::always_inline]] inline void reduce_across(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end,
-                                                 int tail, float scale, float* dst) {
+                                                 std::int64_t last, int tail, float scale, float* dst) {
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
   Vec total[kCount], part[kCount];
 #pragma GCC unroll 4
@@ -41,7 +42,7 @@ template <class Fold, int kCount>
     for (std::int64_t i = 0; i < n; ++i, p += step) {
 #pragma GCC unroll 4
       for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
-      part[kCount - 1] = Fold::add(part[kCount - 1], load_part(p + (kCount - 1) * kLanes, tail));
+      part[kCount - 1] = Fold::add(part[kCount - 1], load_part(p + last, tail));
       if (--room > 0) continue;
       room = kShortSum;
 #pragma GCC unroll 4
@@ -53,9 +54,40 @@ template <class Fold, int kCount>
   });
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) {
-    const Vec result = Fold::add(total[v], part[v]);
-    store_part(dst + v * kLanes, v < kCount - 1 ? kLanes : tail, scale == 1 ? result : result * broadcast(scale));
+    const Vec result = Fold::add(total[v], part[v]) * broadcast(scale);
+    if (v < kCount - 1)
+      store(dst + v * kLanes, result);
+    else
+      store_part(dst + last, tail, result);
   }
+}
+
+/// The same for many neighbouring lines: eight elements of each at a time, added to sums that wait in dst. Memory is read in
+/// long runs.
+template <class Fold>
+inline void reduce_wide(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+  const std::int64_t step = view.line[LinesView::kDims - 1].src_step, inner = view.inner;
+  for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, broadcast(Fold::kStart)); });
+  for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
+    const float* p = src + at.src;
+    std::int64_t i = 0;
+    for (; i + 8 <= n; i += 8, p += 8 * step) {
+      for_each_vector(inner, [&](std::int64_t c, int m) {
+        const float* q = p + c;
+        const Vec ab = Fold::add(load_part(q, m), load_part(q + step, m));
+        const Vec cd = Fold::add(load_part(q + 2 * step, m), load_part(q + 3 * step, m));
+        const Vec ef = Fold::add(load_part(q + 4 * step, m), load_part(q + 5 * step, m));
+        const Vec gh = Fold::add(load_part(q + 6 * step, m), load_part(q + 7 * step, m));
+        store_part(dst + c, m, Fold::add(load_part(dst + c, m), Fold::add(Fold::add(ab, cd), Fold::add(ef, gh))));
+      });
+    }
+    for (; i < n; ++i, p += step)
+      for_each_vector(inner, [&](std::int64_t c, int m) {
+        store_part(dst + c, m, Fold::add(load_part(dst + c, m), load_part(p + c, m)));
+      });
+  });
+  if (scale == 1) return;
+  for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, load_part(dst + c, m) * broadcast(scale)); });
 }
 
 /// Result of one line whose elements are adjacent in runs.
@@ -129,17 +161,14 @@ inline void reduce_part(const LinesView& view, const float* src, std::int64_t be
     reduce_narrow<Fold>(view, src, begin, end, scale, dst);
     return;
   }
-  std::int64_t c = 0;
-  for (; c + 4 * kLanes <= view.inner; c += 4 * kLanes) reduce_across<Fold, 4>(view, src + c, begin, end, kLanes, scale, dst + c);
-  const std::int64_t rest = view.inner - c;
-  const int vectors = static_cast<int>((rest + kLanes - 1) / kLanes);
-  const int tail = static_cast<int>(rest) - (vectors - 1) * kLanes;
-  switch (vectors) {
-    case 1: reduce_across<Fold, 1>(view, src + c, begin, end, tail, scale, dst + c); break;
-    case 2: reduce_across<Fold, 2>(view, src + c, begin, end, tail, scale, dst + c); break;
-    case 3: reduce_across<Fold, 3>(view, src + c, begin, end, tail, scale, dst + c); break;
-    case 4: reduce_across<Fold, 4>(view, src + c, begin, end, tail, scale, dst + c); break;
-    default: break;
+  if (view.inner < kLanes) return reduce_across<Fold, 1>(view, src, begin, end, 0, static_cast<int>(view.inner), scale, dst);
+  if (view.inner > 4 * kLanes) return reduce_wide<Fold>(view, src, begin, end, scale, dst);
+  const std::int64_t end_vector = view.inner - kLanes;  // overlaps its neighbour where the rest is no whole vector
+  switch ((view.inner + kLanes - 1) / kLanes) {
+    case 1: reduce_across<Fold, 1>(view, src, begin, end, end_vector, kLanes, scale, dst); break;
+    case 2: reduce_across<Fold, 2>(view, src, begin, end, end_vector, kLanes, scale, dst); break;
+    case 3: reduce_across<Fold, 3>(view, src, begin, end, end_vector, kLanes, scale, dst); break;
+    default: reduce_across<Fold, 4>(view, src, begin, end, end_vector, kLanes, scale, dst); break;
   }
 }
 

@@ -2,20 +2,7 @@
 // Any filter: the rows of an output row are combined into one row of the input's width, then its columns. Bilinear doubling
 // has a kernel of its own, which makes two by two outputs of each two by two inputs.
 
-/// Vectors of a run of `n` floats: all but the last are whole.
-template <class Body>
-[[gnu::always_inline]] inline void for_each_vector(std::int64_t n, Body body) {
-  std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
-  if (i < n) body(i, static_cast<int>(n - i));
-}
-[[gnu::always_inline]] inline Vec load_part(const float* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
-[[gnu::always_inline]] inline void store_part(float* p, int n, Vec v) {
-  if (n == kLanes)
-    store(p, v);
-  else
-    store_first(p, n, v);
-}
+#include "cpu/kernels/vectors.inl"
 
 /// dst = the weighted sum of rows of the input, `n` adjacent floats of each.
 inline void combine(const float* src, std::int64_t src_row, std::int64_t taps, const std::int32_t* index,
@@ -23,12 +10,12 @@ inline void combine(const float* src, std::int64_t src_row, std::int64_t taps, c
   if (taps == 2) {
     const float *a = src + index[0] * src_row, *b = src + index[1] * src_row;
     const Vec wa = broadcast(weight[0]), wb = broadcast(weight[1]);
-    for_each_vector(n, [&](std::int64_t i, int m) {
+    cover_vectors(n, [&](std::int64_t i, int m) {
       store_part(dst + i, m, fma(wb, load_part(b + i, m), wa * load_part(a + i, m)));
     });
     return;
   }
-  for_each_vector(n, [&](std::int64_t i, int m) {
+  cover_vectors(n, [&](std::int64_t i, int m) {
     Vec sum = broadcast(weight[0]) * load_part(src + index[0] * src_row + i, m);
     for (std::int64_t k = 1; k < taps; ++k)
       sum = fma(broadcast(weight[k]), load_part(src + index[k] * src_row + i, m), sum);
@@ -78,15 +65,15 @@ inline void resize_columns(const ResizeParams& p, ResizeRow row, std::int64_t n,
     const float* a = row.data + index[0] * row.pixel;
     const Vec wa = broadcast(weight[0]);
     if (taps == 1) {
-      for_each_vector(n, [&](std::int64_t i, int m) { store_part(dst + i, m, load_part(a + i, m)); });
+      cover_vectors(n, [&](std::int64_t i, int m) { store_part(dst + i, m, load_part(a + i, m)); });
     } else if (taps == 2) {
       const float* b = row.data + index[1] * row.pixel;
       const Vec wb = broadcast(weight[1]);
-      for_each_vector(n, [&](std::int64_t i, int m) {
+      cover_vectors(n, [&](std::int64_t i, int m) {
         store_part(dst + i, m, fma(wb, load_part(b + i, m), wa * load_part(a + i, m)));
       });
     } else {
-      for_each_vector(n, [&](std::int64_t i, int m) {
+      cover_vectors(n, [&](std::int64_t i, int m) {
         Vec sum = wa * load_part(a + i, m);
         for (std::int64_t k = 1; k < taps; ++k)
           sum = fma(broadcast(weight[k]), load_part(row.data + index[k] * row.pixel + i, m), sum);
@@ -143,28 +130,59 @@ struct RowPair {
   float *upper, *lower;
 };
 
-[[gnu::always_inline]] inline void store_columns(float* row, std::int64_t at, std::int64_t pixel, bool left, bool right,
-                                                 int m, Halves h) {
-  if (row == nullptr) return;
-  if (left) store_part(row + at, m, h.near_a);
-  if (right) store_part(row + (at + pixel), m, h.near_b);
+/// kCount vectors of channels at one column of both rows.
+template <int kCount>
+struct Column {
+  Vec upper[kCount], lower[kCount];
+};
+
+template <int kCount>
+[[gnu::always_inline]] inline Column<kCount> load_column(const RowPair& rows, std::int64_t at, int m) {
+  Column<kCount> column;
+#pragma GCC unroll 2
+  for (int v = 0; v < kCount; ++v) {
+    const Halves h = between(load_part(rows.above + at + v * kLanes, m), load_part(rows.below + at + v * kLanes, m));
+    column.upper[v] = h.near_a;
+    column.lower[v] = h.near_b;
+  }
+  return column;
 }
 
-/// All columns of a pair of rows for one vector of channels from `c` on.
+/// Two neighbouring outputs of one row, between two columns.
+template <int kCount>
+[[gnu::always_inline]] inline void store_between(float* row, std::int64_t pixel, int m, const Vec (&left)[kCount],
+                                                 const Vec (&right)[kCount]) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kCount; ++v) {
+    const Halves h = between(left[v], right[v]);
+    store_part(row + v * kLanes, m, h.near_a);
+    store_part(row + pixel + v * kLanes, m, h.near_b);
+  }
+}
+/// The border: the column itself.
+template <int kCount>
+[[gnu::always_inline]] inline void store_border(float* row, int m, const Vec (&column)[kCount]) {
+#pragma GCC unroll 2
+  for (int v = 0; v < kCount; ++v) store_part(row + v * kLanes, m, column[v]);
+}
+
+/// All columns of a pair of rows for kCount vectors of channels from `c` on.
+template <int kCount>
 [[gnu::always_inline]] inline void double_rows(const ResizeParams& p, const RowPair& rows, std::int64_t c, int m) {
-  Halves left = between(load_part(rows.above + c, m), load_part(rows.below + c, m));
-  // Columns -1 and in_w repeat the border.
-  store_columns(rows.upper, c - p.dst_pixel, p.dst_pixel, false, true, m, {left.near_a, left.near_a});
-  store_columns(rows.lower, c - p.dst_pixel, p.dst_pixel, false, true, m, {left.near_b, left.near_b});
-  std::int64_t at = c + p.dst_pixel;  // of output column 2x + 1
+  float* upper = rows.upper != nullptr ? rows.upper + c : nullptr;
+  float* lower = rows.lower != nullptr ? rows.lower + c : nullptr;
+  Column<kCount> left = load_column<kCount>(rows, c, m);
+  if (upper != nullptr) store_border(upper, m, left.upper);
+  if (lower != nullptr) store_border(lower, m, left.lower);
+  std::int64_t at = p.dst_pixel;  // of output column 2x - 1
   for (std::int64_t x = 1; x < p.in_w; ++x, at += 2 * p.dst_pixel) {
-    const Halves right = between(load_part(rows.above + x * p.src_pixel + c, m), load_part(rows.below + x * p.src_pixel + c, m));
-    store_columns(rows.upper, at, p.dst_pixel, true, true, m, between(left.near_a, right.near_a));
-    store_columns(rows.lower, at, p.dst_pixel, true, true, m, between(left.near_b, right.near_b));
+    const Column<kCount> right = load_column<kCount>(rows, x * p.src_pixel + c, m);
+    if (upper != nullptr) store_between(upper + at, p.dst_pixel, m, left.upper, right.upper);
+    if (lower != nullptr) store_between(lower + at, p.dst_pixel, m, left.lower, right.lower);
     left = right;
   }
-  store_columns(rows.upper, at, p.dst_pixel, true, false, m, {left.near_a, left.near_a});
-  store_columns(rows.lower, at, p.dst_pixel, true, false, m, {left.near_b, left.near_b});
+  if (upper != nullptr) store_border(upper + at, m, left.upper);
+  if (lower != nullptr) store_border(lower + at, m, left.lower);
 }
 
 inline void run_double(const compiler::KernelArgs& args) {
@@ -179,7 +197,14 @@ inline void run_double(const compiler::KernelArgs& args) {
       RowPair rows{src + above * p.src_row, src + below * p.src_row, nullptr, nullptr};
       if (pair > 0) rows.upper = dst + (2 * pair - 1) * p.dst_row;
       if (pair < p.in_h) rows.lower = dst + 2 * pair * p.dst_row;
-      for_each_vector(p.channels, [&](std::int64_t c, int m) { double_rows(p, rows, c, m); });
+      std::int64_t c = 0;
+      for (; c + 2 * kLanes <= p.channels; c += 2 * kLanes) double_rows<2>(p, rows, c, kLanes);
+      if (c < p.channels && p.channels >= kLanes) {
+        if (c + kLanes < p.channels) double_rows<1>(p, rows, c, kLanes);
+        double_rows<1>(p, rows, p.channels - kLanes, kLanes);
+      } else if (c < p.channels) {
+        double_rows<1>(p, rows, c, static_cast<int>(p.channels - c));
+      }
     }
   }
 }

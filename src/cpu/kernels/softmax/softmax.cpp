@@ -2,6 +2,7 @@
 #include "cpu/kernels/softmax/softmax.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
@@ -56,9 +57,22 @@ double cost(const KernelQuery& query) {
          10.0 * static_cast<double>(view.outer_count);
 }
 
+struct State {
+  SoftmaxParams params{};
+  std::vector<std::int32_t> line_starts, unpacked_places;
+};
+
+/// One line after the other, without a gap; `result` elements of the output a line.
+bool packed(const LinesView& view, std::int64_t result) {
+  const LinesDim& last = view.outer[LinesView::kDims - 1];
+  return view.inner == 1 && view.outer_count == last.size && last.src_step == view.line_count &&
+         last.dst_step == result;
+}
+
+template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
-  auto params = std::make_shared<SoftmaxParams>();
-  SoftmaxParams& p = *params;
+  auto state = std::make_shared<State>();
+  SoftmaxParams& p = state->params;
   describe(query, p.view);
   p.logarithm = query.node.op == "LogSoftmax";
   p.smallest = query.node.op == "ArgMin";
@@ -67,9 +81,20 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t outer = p.view.outer_count;
   p.group = std::clamp<std::int64_t>(
       kTaskElements / std::max<std::int64_t>(1, p.view.line_count * p.view.inner), 1, outer);
+  const std::int64_t width = lanes(kIsa), line = p.view.line_count;
+  if (line > 1 && line < width && packed(p.view, picks_index(query) ? 1 : line)) {
+    p.packed_lines = true;
+    p.group = std::max(width, p.group / width * width);
+    for (std::int64_t i = 0; i < width; ++i)
+      state->line_starts.push_back(static_cast<std::int32_t>(i * line));
+    for (std::int64_t i = 0; i < width * line; ++i)
+      state->unpacked_places.push_back(static_cast<std::int32_t>(i % line * width + i / line));
+    p.line_starts = state->line_starts.data();
+    p.unpacked_places = state->unpacked_places.data();
+  }
   PreparedKernel prepared;
   prepared.phase_tasks = {(outer + p.group - 1) / p.group};
-  prepared.state = params;
+  prepared.state = std::shared_ptr<const void>(state, &state->params);
   return prepared;
 }
 
@@ -77,28 +102,30 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 0;
 
 constexpr KernelDesc kTable[] = {
-    {"softmax.avx512.fp32", "Softmax", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+    {"softmax.avx512.fp32", "Softmax", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
      avx512::softmax_lines, kInPlace},
-    {"log_softmax.avx512.fp32", "LogSoftmax", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
-     avx512::softmax_lines, kInPlace},
-    {"arg_max.avx512.fp32", "ArgMax", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+    {"log_softmax.avx512.fp32", "LogSoftmax", Isa::avx512, false, can_run, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::softmax_lines, kInPlace},
+    {"arg_max.avx512.fp32", "ArgMax", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
      avx512::arg_max_lines},
-    {"arg_min.avx512.fp32", "ArgMin", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+    {"arg_min.avx512.fp32", "ArgMin", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
      avx512::arg_max_lines},
-    {"softmax.avx2.fp32", "Softmax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare, avx2::softmax_lines,
-     kInPlace},
-    {"log_softmax.avx2.fp32", "LogSoftmax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare,
+    {"softmax.avx2.fp32", "Softmax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
      avx2::softmax_lines, kInPlace},
-    {"arg_max.avx2.fp32", "ArgMax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare, avx2::arg_max_lines},
-    {"arg_min.avx2.fp32", "ArgMin", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare, avx2::arg_max_lines},
-    {"softmax.portable.fp32", "Softmax", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::softmax_lines, kInPlace},
-    {"log_softmax.portable.fp32", "LogSoftmax", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::softmax_lines, kInPlace},
-    {"arg_max.portable.fp32", "ArgMax", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::arg_max_lines},
-    {"arg_min.portable.fp32", "ArgMin", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::arg_max_lines},
+    {"log_softmax.avx2.fp32", "LogSoftmax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
+     avx2::softmax_lines, kInPlace},
+    {"arg_max.avx2.fp32", "ArgMax", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
+     avx2::arg_max_lines},
+    {"arg_min.avx2.fp32", "ArgMin", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
+     avx2::arg_max_lines},
+    {"softmax.portable.fp32", "Softmax", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::softmax_lines, kInPlace},
+    {"log_softmax.portable.fp32", "LogSoftmax", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::softmax_lines, kInPlace},
+    {"arg_max.portable.fp32", "ArgMax", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::arg_max_lines},
+    {"arg_min.portable.fp32", "ArgMin", Isa::portable, false, can_run, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::arg_max_lines},
 };
 
 }  // namespace

@@ -15,6 +15,12 @@ struct SoftmaxParams {
   bool smallest;       ///< ArgMin
   bool last_index;     ///< of equal elements the last one
   std::int64_t group;  ///< outer combinations a task takes
+  /// Lines shorter than a vector that follow each other without a gap in src and dst: where each of kLanes
+  /// lines starts, and where element i of them stands after element k of all lines has been gathered into
+  /// vector k.
+  bool packed_lines;
+  const std::int32_t* line_starts;
+  const std::int32_t* unpacked_places;
 };
 
 namespace portable {
