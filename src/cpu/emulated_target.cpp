@@ -11,6 +11,7 @@
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/elementwise/elementwise.h"
+#include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/pool/pool.h"
 #include "cpu/kernels/reduce/reduce.h"
 #include "cpu/kernels/resize/resize.h"
@@ -40,6 +41,8 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
+    {"matmul.avx512.fp32", emulated::matmul},
+    {"gemm.avx512.fp32", emulated::matmul},
     {"pool.max.avx512.fp32", emulated::max_pool},
     {"pool.average.avx512.fp32", emulated::average_pool},
     {"reduce.mean.avx512.fp32", emulated::reduce_lines},

@@ -24,6 +24,7 @@ class CpuTarget final : public compiler::Target {
         copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
+        matmul_kernels(),
         pool_kernels(),
         reduce_kernels(),
         resize_kernels(),

@@ -16,6 +16,7 @@ constexpr Family kFamilies[] = {
     {"copy", copy_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},
+    {"matmul", matmul_cases},
     {"pool", pool_cases},
     {"reduce", reduce_cases},
     {"resize", resize_cases},
