@@ -7,15 +7,16 @@
 #include "cpu/kernels/conv/conv.h"
 #include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
-#include "cpu/kernels/pointwise/pointwise.h"
-#include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/kernels/matmul/matmul.h"
+#include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/pool/pool.h"
 #include "cpu/kernels/reduce/reduce.h"
 #include "cpu/kernels/resize/resize.h"
 #include "cpu/kernels/softmax/softmax.h"
+#include "cpu/kernels/winograd/winograd.h"
+#include "cpu/sabotage.h"
 #include "cpu/target.h"
 
 namespace saccade::cpu {
@@ -65,7 +66,7 @@ class EmulatedTarget final : public compiler::Target {
   EmulatedTarget() {
     for (const KernelDesc* kernel : target().kernels(Isa::avx512)) {
       if (kernel->isa != Isa::avx512) continue;
-      KernelDesc copy = *kernel;
+      KernelDesc copy = *before_breaking(kernel);
       copy.name = names_.emplace_back(std::string(kernel->name) + ".emulated");
       copy.isa = Isa::avx2;
       copy.fn = nullptr;
@@ -73,7 +74,7 @@ class EmulatedTarget final : public compiler::Target {
         if (emulation.name == kernel->name) copy.fn = emulation.fn;
       kernels_.push_back(copy);
     }
-    for (const KernelDesc& kernel : kernels_) list_.push_back(&kernel);
+    for (const KernelDesc& kernel : kernels_) list_.push_back(maybe_broken(&kernel));
   }
   std::string_view name() const override { return "cpu-emulated"; }
   std::span<const KernelDesc* const> kernels(Isa isa) const override {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/kernels/families.h"
+#include "cpu/sabotage.h"
 
 namespace saccade::cpu {
 
@@ -15,6 +16,7 @@ using compiler::KernelDesc;
 class CpuTarget final : public compiler::Target {
  public:
   CpuTarget() {
+    // clang-format off
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
         conv_few_kernels(),
@@ -30,11 +32,12 @@ class CpuTarget final : public compiler::Target {
         resize_kernels(),
         softmax_kernels(),
     };
+    // clang-format on
     for (std::size_t i = 0; i < lists_.size(); ++i) {
       const Isa cap = static_cast<Isa>(i);
       for (const std::span<const KernelDesc>& family : families)
         for (const KernelDesc& kernel : family)
-          if (kernel.isa <= cap) lists_[i].push_back(&kernel);
+          if (kernel.isa <= cap) lists_[i].push_back(maybe_broken(&kernel));
       // Wider instruction sets first; the order within a family stays.
       std::stable_sort(lists_[i].begin(), lists_[i].end(),
                        [](const KernelDesc* a, const KernelDesc* b) { return a->isa > b->isa; });

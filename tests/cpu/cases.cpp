@@ -1,0 +1,18 @@
+#include "cpu/cases.h"
+
+namespace saccade::kernel_check {
+namespace {
+
+constexpr Family kFamilies[] = {
+    {"conv", conv_cases},           {"copy", copy_cases},
+    {"depthwise", depthwise_cases}, {"elementwise", elementwise_cases},
+    {"matmul", matmul_cases},       {"pool", pool_cases},
+    {"reduce", reduce_cases},       {"resize", resize_cases},
+    {"softmax", softmax_cases},
+};
+
+}  // namespace
+
+std::span<const Family> families() { return kFamilies; }
+
+}  // namespace saccade::kernel_check
