@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "vision/color.h"
 #include "vision/kernels/kernel_tables.h"
 #include "vision/sampler.h"
+#include "vision/scaler_rgb.h"
 
 namespace saccade::vision {
 
@@ -46,13 +48,21 @@ struct Preprocessor::Impl {
   bool interleaved;
   int work_width;  // samples of a work row: along the stored picture's columns
   Sampler sampler;
-  ConvertRow convert{};  // everything but the pointers and the row's coverage
+  std::optional<ScalerRgb> scaler_rgb;  // the rule mediapipe on 4:2:0
+  ConvertRow convert{};                 // everything but the pointers and the row's coverage
   std::array<float, 3> pad{};
 
   std::size_t scratch_floats() const noexcept {
     const std::size_t channel_rows =
         3 * padded(work_width) * static_cast<std::size_t>(swapped ? kColumnBlock : 1);
-    return 3 * padded(work_width) + channel_rows + sampler.source_row_floats();
+    const std::size_t scaler_floats = scaler_rgb ? scaler_rgb->scratch_bytes() / sizeof(float) : 0;
+    return 3 * padded(work_width) + channel_rows + std::max(sampler.source_row_floats(), scaler_floats);
+  }
+
+  // Behind the component rows and what sampling needs.
+  float* channel_rows(float* scratch) const noexcept {
+    const std::size_t scaler_floats = scaler_rgb ? scaler_rgb->scratch_bytes() / sizeof(float) : 0;
+    return scratch + 3 * padded(work_width) + std::max(sampler.source_row_floats(), scaler_floats);
   }
 
   void convert_row(const ConstPictureView& view, int row, float* scratch,
@@ -86,7 +96,11 @@ Preprocessor::Preprocessor(const PictureSpec& picture, const InputSpec& input, i
   impl->work_width = impl->sampler.width();
 
   ConvertRow& convert = impl->convert;
-  const YuvToRgb to_rgb = samples_to_rgb(picture.format, picture.color);
+  YuvToRgb to_rgb = samples_to_rgb(picture.format, picture.color);
+  if (input.resize == ResizeRule::mediapipe && ScalerRgb::handles(picture.format)) {
+    impl->scaler_rgb.emplace(picture);
+    to_rgb = samples_to_rgb(PixelFormat::rgb24, {});
+  }
   for (std::size_t c = 0; c < 3; ++c) {
     const std::size_t from = input.order == ColorOrder::bgr ? 2 - c : c;
     for (std::size_t k = 0; k < 3; ++k) convert.matrix[c][k] = static_cast<float>(to_rgb.m[from][k]);
@@ -98,7 +112,7 @@ Preprocessor::Preprocessor(const PictureSpec& picture, const InputSpec& input, i
   }
   convert.to_byte = input.resize == ResizeRule::mediapipe;
   convert.gray = input.order == ColorOrder::gray;
-  convert.coverage = impl->sampler.coverage();
+  convert.coverage = impl->scaler_rgb ? nullptr : impl->sampler.coverage();
   convert.n = impl->work_width;
   impl_ = std::move(impl);
 }
@@ -147,9 +161,13 @@ void Preprocessor::Impl::convert_row(const ConstPictureView& view, int row, floa
     const auto k = static_cast<std::size_t>(c);
     a.in[k] = scratch + (c < info.colors ? k * pitch : 0);
     a.out[k] = out[k];
-    if (c < info.colors) sampler.sample(view, c, row, scratch + k * pitch, source_row);
+    if (c < info.colors && !scaler_rgb) sampler.sample(view, c, row, scratch + k * pitch, source_row);
   }
-  a.row_coverage = sampler.row_coverage(row);
+  a.row_coverage = scaler_rgb ? 1.0f : sampler.row_coverage(row);
+  if (scaler_rgb)
+    scaler_rgb->sample(view, sampler.luma_x(), sampler.luma_y(), row,
+                       {scratch, scratch + pitch, scratch + 2 * pitch},
+                       reinterpret_cast<std::uint8_t*>(source_row));
   kernels->convert(a);
 }
 
@@ -172,7 +190,7 @@ void Preprocessor::Impl::write_row(const ConstPictureView& view, float* output, 
   fill(output, 0, row, content.x);
   fill(output, content.x + content.width, row, geometry.network_width - content.x - content.width);
   const std::size_t pitch = padded(work_width);
-  float* rows = scratch + 3 * pitch + sampler.source_row_floats();
+  float* rows = channel_rows(scratch);
   std::array<float*, 3> channel_rows = {rows, rows + pitch, rows + 2 * pitch};
   if (!interleaved)
     for (int c = 0; c < channels; ++c)
@@ -194,7 +212,7 @@ void Preprocessor::Impl::write_columns(const ConstPictureView& view, float* outp
     if (inside) fill(output, last, y, end - last);
   }
   const std::size_t pitch = padded(work_width);
-  float* rows = scratch + 3 * pitch + sampler.source_row_floats();
+  float* rows = channel_rows(scratch);
   for (int x = first; x < last; ++x) {
     float* p = rows + static_cast<std::size_t>(x - first) * 3 * pitch;
     convert_row(view, x - content.x, scratch, {p, p + pitch, p + 2 * pitch});

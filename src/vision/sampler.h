@@ -36,6 +36,9 @@ class Sampler {
 
   /// Component c along work row `row`: width() values.
   void sample(const ConstPictureView& view, int c, int row, float* out, float* source_row) const noexcept;
+  /// Where luma's samples come from, for rules that are not area.
+  const LinearAxis& luma_x() const noexcept { return luma_.x; }
+  const LinearAxis& luma_y() const noexcept { return luma_.y; }
   /// Fetches what `row` will read into the caches.
   void prefetch(const ConstPictureView& view, int row) const noexcept;
 
