@@ -1,12 +1,9 @@
 // Times every kernel of the table on the convolutions of the measured networks, one core.
 //   bench_conv [--isa ISA] [--network NAME] [--kernel TEXT] [--layer TEXT] [--ms MILLISECONDS]
-#include <time.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -15,53 +12,14 @@
 
 #include "conv_layers.h"
 #include "cpu/target.h"
-#include "fma.h"
 #include "saccade/isa.h"
+#include "timing.h"
 
 namespace {
 
 using namespace saccade;
 using compiler::Layout;
 using compiler::TensorDesc;
-
-// Seconds this thread has run: another program on the core does not count.
-double now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-// Median and best seconds of `body`, repeated for about `seconds`.
-struct Timing {
-  double median, best;
-};
-Timing measure(double seconds, const std::function<void()>& body) {
-  body();
-  std::vector<double> samples;
-  const double until = now() + seconds;
-  while (samples.size() < 5 || (now() < until && samples.size() < 2000)) {
-    const double start = now();
-    body();
-    samples.push_back(now() - start);
-  }
-  std::sort(samples.begin(), samples.end());
-  return {samples[samples.size() / 2], samples[0]};
-}
-
-// Multiply-adds a second in registers.
-double ceiling(Isa isa) {
-  double (*run)(long) = isa == Isa::portable ? cpu::portable::multiply_adds
-                        : isa == Isa::avx2   ? cpu::avx2::multiply_adds
-                                             : cpu::avx512::multiply_adds;
-  constexpr long kRounds = 200000;
-  double best = 0;
-  for (int i = 0; i < 20; ++i) {
-    const double start = now();
-    const double done = run(kRounds);
-    best = std::max(best, done / (now() - start));
-  }
-  return best;
-}
 
 TensorDesc image(Shape dims) {
   TensorDesc desc;
@@ -127,7 +85,7 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, double r
     const Tensor shared_scratch(DType::u8, {static_cast<std::int64_t>(prepared.shared_scratch + 64)});
     const void* const src[] = {x.raw(), nullptr, nullptr};
     void* const dst[] = {y.raw()};
-    const Timing t = measure(options.seconds, [&] {
+    const bench::Timing t = bench::measure(options.seconds, [&] {
       for (std::size_t phase = 0; phase < prepared.phase_tasks.size(); ++phase)
         kernel->fn({prepared.state.get(), src, dst, const_cast<void*>(thread_scratch.raw()),
                     const_cast<void*>(shared_scratch.raw()), static_cast<int>(phase), 0,
@@ -158,7 +116,7 @@ int main(int argc, char** argv) {
     if (key == "--layer") options.layer = value;
     if (key == "--ms") options.seconds = std::atof(value.c_str()) * 1e-3;
   }
-  const double rate = ceiling(options.isa);
+  const double rate = bench::multiply_add_ceiling(options.isa);
   std::printf("%s: ceiling %.1f GF/s\n", isa_name(options.isa), 2e-9 * rate);
   std::map<std::string, double> totals;
   for (const bench::ConvLayer& layer : bench::conv_layers()) {
