@@ -309,9 +309,9 @@ TEST(Mask, a_soft_threshold_is_a_ramp) {
 
 TEST(Mask, growing_and_shrinking_use_a_disc) {
   Generator random(7);
-  const Size n{61, 40};
+  const Size n{41, 26};
   std::bernoulli_distribution sparse(0.02);
-  for (const float radius : {1.0f, 1.5f, 2.0f, 4.7f, 50.0f}) {
+  for (const float radius : {1.0f, 1.5f, 4.7f, 30.0f}) {
     for (const int sign : {1, -1}) {
       Output o{{DType::f32, 1, n.width, n.height},
                TensorLayout::nchw,
@@ -363,14 +363,19 @@ TEST(Mask, feathering_is_a_gaussian) {
           double total = 0;
           for (int k = -radius; k <= radius; ++k) total += std::exp(-0.5 * k * k / (sigma * sigma));
           const double top = (1 << depth) - 1;
+          const auto weight = [&](int k) { return std::exp(-0.5 * k * k / (sigma * sigma)) / total; };
+          std::vector<double> down(static_cast<std::size_t>(n.width * n.height), 0.0);
+          for (int y = 0; y < n.height; ++y)
+            for (int x = 0; x < n.width; ++x)
+              for (int k = -radius; k <= radius; ++k)
+                down[static_cast<std::size_t>(y * n.width + x)] +=
+                    weight(k) * testing::get(before.view(), x, std::clamp(y + k, 0, n.height - 1));
           for (int y = 0; y < n.height; ++y)
             for (int x = 0; x < n.width; ++x) {
               double want = 0;
-              for (int j = -radius; j <= radius; ++j)
-                for (int i = -radius; i <= radius; ++i)
-                  want += std::exp(-0.5 * (i * i + j * j) / (sigma * sigma)) / (total * total) *
-                          testing::get(before.view(), std::clamp(x + i, 0, n.width - 1),
-                                       std::clamp(y + j, 0, n.height - 1));
+              for (int k = -radius; k <= radius; ++k)
+                want += weight(k) *
+                        down[static_cast<std::size_t>(y * n.width + std::clamp(x + k, 0, n.width - 1))];
               ASSERT_NEAR(testing::get(after.view(), x, y), want, 0.55 + top * 0.002) << "sigma " << sigma;
             }
         }
@@ -435,10 +440,10 @@ std::vector<std::uint8_t> materialised(const Output& o, const Geometry& g, Size 
 
 TEST(ClassMap, equals_upsampling_then_arg_max) {
   Generator random(10);
-  for (const Size p : {Size{1, 1}, Size{7, 5}, Size{64, 64}, Size{250, 141}, Size{512, 300}}) {
-    for (const Size n : {Size{1, 1}, Size{8, 8}, Size{32, 20}, Size{64, 64}, Size{100, 100}}) {
+  for (const Size p : {Size{1, 1}, Size{7, 5}, Size{64, 64}, Size{250, 141}}) {
+    for (const Size n : {Size{1, 1}, Size{8, 8}, Size{32, 20}, Size{100, 100}}) {
       for (const int channels : {2, 21, 256}) {
-        if (channels == 256 && p.width > 100) continue;
+        if (channels == 256 && (p.width > 100 || n.width > 32)) continue;
         for (const bool smooth : {false, true}) {
           Output o =
               random_output(channels, n, -3, 3, smooth ? TensorLayout::nhwc : TensorLayout::nchw, random);

@@ -234,10 +234,10 @@ int mediapipe_byte(const ConstPictureView& view, int c, int width, int height, i
 
 TEST(Preprocess, mediapipe_resize_of_rgb_is_exact) {
   Generator random(12);
-  const std::vector<Size> sizes = {{1, 1}, {2, 3}, {100, 37}, {176, 144}, {257, 255}, {960, 540}, {31, 300}};
+  const std::vector<Size> sizes = {{1, 1}, {2, 3}, {100, 37}, {176, 144}, {257, 255}, {640, 360}};
   for (const Size s : sizes) {
     for (const Size n : {Size{256, 256}, Size{256, 144}, Size{7, 5}}) {
-      for (const PixelFormat f : {PixelFormat::rgb24, PixelFormat::gbrp, PixelFormat::bgra}) {
+      for (const PixelFormat f : {PixelFormat::rgb24, PixelFormat::gbrp}) {
         GuardedPicture picture(f, s.width, s.height);
         testing::fill_random(picture.view(), random);
         for (const Isa isa : testing::runnable_isas()) {
