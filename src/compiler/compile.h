@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,16 @@ struct Options {
 /// invalid_model).
 CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options);
 
+/// `graph` with concrete input shapes, rewritten for another batch where they ask for it. Throws as
+/// `compile`.
+ir::Graph with_shapes(const ir::Graph& graph, const std::vector<Shape>& input_shapes);
+
+/// `graph` after all passes, before any kernel is chosen. `report` (may be nullptr) gets one line a pass.
+ir::Graph optimise(const ir::Graph& graph, const Options& options, std::string* report = nullptr);
+
 /// The optional and required passes in order, for --disable-pass and documentation.
 std::vector<std::string> pass_names();
+/// Whether a pass cannot be switched off.
+bool pass_is_required(std::string_view name);
 
 }  // namespace saccade::compiler

@@ -26,6 +26,7 @@ struct Step {
   PreparedKernel prepared;
   std::vector<Operand> src;
   std::vector<Operand> dst;
+  std::size_t shared_scratch_offset = 0;  ///< in the arena, where prepared.shared_scratch > 0
   std::int64_t multiply_adds = 0;
   std::int64_t bytes = 0;  ///< read and written once: operands and weights, for reports
 };

@@ -1,0 +1,58 @@
+#include "compiler/compile.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "compiler/edit.h"
+#include "compiler/legalise.h"
+#include "compiler/lowering.h"
+#include "compiler/memory_plan.h"
+#include "compiler/passes/set_shapes.h"
+#include "compiler/pipeline.h"
+#include "saccade/error.h"
+
+namespace saccade::compiler {
+
+namespace {
+
+void refuse_unknown_shapes(const ir::Graph& graph) {
+  for (const ir::Node& node : graph.nodes)
+    for (const ir::ValueId id : node.outputs)
+      if (id != ir::kNoValue && known_shape(graph, id) == nullptr)
+        throw Error(ErrorCode::unsupported,
+                    ir::describe(node, graph) +
+                        ": the shape of its result depends on data, which compiled execution does not "
+                        "support yet; the reference executor (--executor reference) can run the model");
+}
+
+}  // namespace
+
+ir::Graph with_shapes(const ir::Graph& graph, const std::vector<Shape>& input_shapes) {
+  ir::Graph result = graph;
+  Options options;
+  options.input_shapes = input_shapes;
+  set_shapes(result, options);
+  return result;
+}
+
+ir::Graph optimise(const ir::Graph& graph, const Options& options, std::string* report) {
+  ir::Graph result = graph;
+  const std::string lines = run_passes(result, options);
+  if (report != nullptr) *report = lines;
+  return result;
+}
+
+CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options) {
+  std::string report;
+  ir::Graph optimised = optimise(graph, options, &report);
+  refuse_unknown_shapes(optimised);
+  const KernelTable kernels(target, options.isa);
+  legalise(optimised, kernels);
+  CompiledGraph compiled = plan_memory(lower(optimised, kernels));
+  compiled.pass_report = std::move(report);
+  log::debug("passes", "arena {} bytes (at least {} are live at once), weights {} bytes, {} steps",
+             compiled.arena_bytes, compiled.live_bound_bytes, compiled.weight_bytes, compiled.steps.size());
+  return compiled;
+}
+
+}  // namespace saccade::compiler

@@ -1,0 +1,125 @@
+#include "compiler/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "compiler/edit.h"
+#include "ops/op_def.h"
+
+namespace saccade::compiler {
+
+namespace {
+
+// Operators with pixels: they want the channels of a pixel together.
+constexpr std::array<std::string_view, 9> kSpatial{
+    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",          "GlobalAveragePool",
+    "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization"};
+// Operators that work in any order, as long as input and output share it.
+constexpr std::array<std::string_view, 12> kIndifferent{
+    "ElementwiseChain",   "Concat", "Split", "Slice", "Pad", "Softmax", "LogSoftmax", "Where", "Clip",
+    "BatchNormalization", "ArgMax", "Cast"};
+
+template <std::size_t N>
+bool one_of(std::string_view op, const std::array<std::string_view, N>& list) {
+  return std::find(list.begin(), list.end(), op) != list.end();
+}
+
+bool indifferent(const ir::Node& node) {
+  if (one_of(node.op, kIndifferent) || node.op.starts_with("Reduce")) return true;
+  const ops::OpDef* op = ops::find(node.op);
+  return op != nullptr && (op->is(ops::kElementwiseUnary) || op->is(ops::kElementwiseBinary));
+}
+
+bool picture(const ir::Graph& graph, ir::ValueId id) {
+  const Shape* shape = known_shape(graph, id);
+  return shape != nullptr && shape->size() == 4 && graph.value(id).dtype == DType::f32;
+}
+
+// Logical axes from outermost to innermost.
+std::vector<std::size_t> order_of(std::size_t rank, Layout layout) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < rank; ++i)
+    if (layout == Layout::plain || rank < 3 || i != 1) order.push_back(i);
+  if (order.size() < rank) order.push_back(1);
+  return order;
+}
+
+}  // namespace
+
+std::vector<Layout> choose_layouts(const ir::Graph& graph) {
+  std::vector<Layout> layouts(graph.values.size(), Layout::plain);
+  const auto mark = [&](ir::ValueId id) {
+    if (id == ir::kNoValue || !picture(graph, id) ||
+        layouts[static_cast<std::size_t>(id)] == Layout::channels_last)
+      return false;
+    layouts[static_cast<std::size_t>(id)] = Layout::channels_last;
+    return true;
+  };
+  for (const ir::Node& node : graph.nodes) {
+    if (!one_of(node.op, kSpatial)) continue;
+    if (!node.inputs.empty()) mark(node.inputs[0]);
+    if (node.op == "Conv" && node.has_input(3)) mark(node.inputs[3]);
+    for (const ir::ValueId id : node.outputs) mark(id);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const ir::Node& node : graph.nodes) {
+      if (!indifferent(node)) continue;
+      const auto marked = [&](ir::ValueId id) {
+        return id != ir::kNoValue && layouts[static_cast<std::size_t>(id)] == Layout::channels_last;
+      };
+      if (std::none_of(node.inputs.begin(), node.inputs.end(), marked) &&
+          std::none_of(node.outputs.begin(), node.outputs.end(), marked))
+        continue;
+      for (const ir::ValueId id : node.inputs) changed = mark(id) || changed;
+      for (const ir::ValueId id : node.outputs) changed = mark(id) || changed;
+    }
+  }
+  return layouts;
+}
+
+std::vector<std::int64_t> pitched_strides(const Shape& dims, Layout layout, std::int64_t pitch) {
+  std::vector<std::int64_t> strides(dims.size(), 1);
+  const std::vector<std::size_t> order = order_of(dims.size(), layout);
+  std::int64_t stride = pitch;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    if (i + 1 == order.size()) continue;  // the innermost has stride 1
+    strides[order[i]] = stride;
+    stride *= std::max<std::int64_t>(dims[order[i]], 1);
+  }
+  return strides;
+}
+
+std::optional<TensorDesc> as_layout(const TensorDesc& desc, Layout layout) {
+  const std::size_t rank = desc.rank();
+  TensorDesc result = desc;
+  result.layout = layout;
+  if (rank == 0) return result;
+  if (layout == Layout::channels_last && rank < 3) return std::nullopt;
+  const std::vector<std::size_t> order = order_of(rank, layout);
+  const std::int64_t inner = desc.dims[order.back()];
+  std::int64_t pitch = std::max<std::int64_t>(inner, 1);
+  // The next dimension that is longer than 1 tells the pitch.
+  for (std::size_t i = order.size() - 1; i-- > 0;) {
+    if (desc.dims[order[i]] <= 1) continue;
+    pitch = desc.strides[order[i]];
+    break;
+  }
+  if (pitch < inner) return std::nullopt;
+  result.strides = pitched_strides(desc.dims, layout, pitch);
+  for (std::size_t i = 0; i < rank; ++i)
+    if (desc.dims[i] > 1 && result.strides[i] != desc.strides[i]) return std::nullopt;
+  return result;
+}
+
+std::int64_t span_elements(const TensorDesc& desc) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < desc.rank(); ++i) {
+    if (desc.dims[i] == 0) return 0;
+    last += (desc.dims[i] - 1) * desc.strides[i];
+  }
+  return last + 1;
+}
+
+}  // namespace saccade::compiler

@@ -1,0 +1,14 @@
+// Undoes what passes fused where the target has no kernel for it.
+#pragma once
+
+#include "compiler/kernel_choice.h"
+#include "ir/graph.h"
+
+namespace saccade::compiler {
+
+/// A convolution whose residual or activation no kernel can apply is split into the convolution and
+/// elementwise operators; an elementwise operator without a kernel of its own becomes an ElementwiseChain of
+/// one instruction.
+void legalise(ir::Graph& graph, const KernelTable& kernels);
+
+}  // namespace saccade::compiler

@@ -1,0 +1,13 @@
+// Counts for reports.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/graph.h"
+
+namespace saccade::compiler {
+
+/// Multiply-adds of a node whose types are known; 0 for operators that are not counted.
+std::int64_t multiply_adds(const ir::Graph& graph, const ir::Node& node);
+
+}  // namespace saccade::compiler

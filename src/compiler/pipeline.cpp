@@ -1,0 +1,134 @@
+#include "compiler/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "base/log.h"
+#include "compiler/check.h"
+#include "compiler/passes/canonicalise.h"
+#include "compiler/passes/common_subexpressions.h"
+#include "compiler/passes/dead_code.h"
+#include "compiler/passes/eliminate_transposes.h"
+#include "compiler/passes/fold_batch_norm.h"
+#include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fold_pad.h"
+#include "compiler/passes/fuse_activation.h"
+#include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/recognise_activations.h"
+#include "compiler/passes/set_shapes.h"
+#include "ir/dump.h"
+#include "ops/infer.h"
+#include "saccade/error.h"
+
+namespace saccade::compiler {
+
+namespace {
+
+template <void (*Run)(ir::Graph&)>
+void plain(ir::Graph& graph, const Options&) {
+  Run(graph);
+}
+
+constexpr std::array kPasses{
+    Pass{"set_shapes", true, set_shapes},
+    Pass{"fold_constants", true, plain<fold_constants>},
+    Pass{"dead_code", true, plain<dead_code>},
+    Pass{"canonicalise", true, plain<canonicalise>},
+    Pass{"eliminate_transposes", false, plain<eliminate_transposes>},
+    // Constants that transposes were moved across, and transposes that turned out to be reshapes.
+    Pass{"fold_constants", true, plain<fold_constants>},
+    Pass{"canonicalise", true, plain<canonicalise>},
+    Pass{"fold_pad", false, plain<fold_pad>},
+    Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
+    Pass{"recognise_activations", false, plain<recognise_activations>},
+    // Before activations: y = activation(conv + residual).
+    Pass{"fuse_residual", false, plain<fuse_residual>},
+    Pass{"fuse_activation", false, plain<fuse_activation>},
+    Pass{"common_subexpressions", false, plain<common_subexpressions>},
+    Pass{"fuse_elementwise", false, plain<fuse_elementwise>},
+    Pass{"fold_constants", true, plain<fold_constants>},
+    Pass{"dead_code", true, plain<dead_code>},
+};
+
+void refuse_bad_names(const Options& options) {
+  for (const std::string& name : options.disabled_passes) {
+    const auto pass =
+        std::find_if(kPasses.begin(), kPasses.end(), [&](const Pass& p) { return p.name == name; });
+    if (pass == kPasses.end()) {
+      std::string optional;
+      for (const Pass& p : kPasses)
+        if (!p.required) optional += fmt::format("{}{}", optional.empty() ? "" : ", ", p.name);
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("there is no compiler pass '{}'; those that can be switched off are {}", name,
+                              optional));
+    }
+    if (pass->required)
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("compiler pass '{}' is required and cannot be switched off", name));
+  }
+}
+
+bool shapes_known(const ir::Graph& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](ir::ValueId id) {
+    const std::optional<Shape>& shape = graph.value(id).shape;
+    return shape && std::all_of(shape->begin(), shape->end(), [](std::int64_t dim) { return dim >= 0; });
+  });
+}
+
+}  // namespace
+
+std::span<const Pass> passes() noexcept { return kPasses; }
+
+std::vector<std::string> pass_names() {
+  std::vector<std::string> names;
+  for (const Pass& pass : kPasses)
+    if (std::find(names.begin(), names.end(), pass.name) == names.end()) names.emplace_back(pass.name);
+  return names;
+}
+
+bool pass_is_required(std::string_view name) {
+  return std::any_of(kPasses.begin(), kPasses.end(),
+                     [&](const Pass& pass) { return pass.name == name && pass.required; });
+}
+
+std::string run_passes(ir::Graph& graph, const Options& options) {
+  refuse_bad_names(options);
+  std::string report;
+  for (const Pass& pass : kPasses) {
+    const bool disabled = std::find(options.disabled_passes.begin(), options.disabled_passes.end(),
+                                    pass.name) != options.disabled_passes.end();
+    if (disabled) {
+      report += fmt::format("{:<24} off\n", pass.name);
+      continue;
+    }
+    const std::size_t nodes = graph.nodes.size();
+    // The first pass changes what inputs the graph accepts; every other must leave its results alone.
+    const bool check = options.check_passes && shapes_known(graph) && pass.run != set_shapes;
+    const ir::Graph before = check ? graph : ir::Graph{};
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      pass.run(graph, options);
+      const double ms =
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      report +=
+          fmt::format("{:<24} {:8.2f} ms  {:5} -> {:5} nodes\n", pass.name, ms, nodes, graph.nodes.size());
+      ops::verify(graph);
+      ops::infer_graph(graph);
+    } catch (const Error& e) {
+      if (pass.run == set_shapes) throw;
+      throw e.within(fmt::format("compiler pass '{}'", pass.name));
+    }
+    if (log::enabled("passes")) {
+      log::write("passes", fmt::format("after {}: {} -> {} nodes", pass.name, nodes, graph.nodes.size()));
+      log::write("passes", ir::dump(graph));
+    }
+    if (check) check_equivalent(before, graph, pass.name);
+  }
+  return report;
+}
+
+}  // namespace saccade::compiler
