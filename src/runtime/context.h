@@ -1,0 +1,59 @@
+// The state of one execution, and the loop that runs a plan.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "platform/pages.h"
+#include "platform/thread_pool.h"
+#include "runtime/plan.h"
+
+namespace saccade::runtime {
+
+struct ContextImpl {
+ public:
+  /// Throws Error(invalid_argument) unless 1 <= threads <= 1024, Error(limit) if memory is refused.
+  ContextImpl(std::shared_ptr<const PlanImpl> plan, int threads);
+
+  void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  /// As `run`, with a barrier behind every phase; adds each step's wall time to `nanoseconds` (one entry a
+  /// step).
+  void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
+                 std::span<std::int64_t> nanoseconds);
+
+  const PlanImpl& plan() const { return *plan_; }
+
+ private:
+  // A pointer in src_ or dst_ that changes with the caller's buffers.
+  struct Patch {
+    void** slot;
+    bool output;
+    std::size_t index;
+    std::size_t offset;
+  };
+
+  void check(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
+  void execute(std::span<const Tensor> inputs, std::span<Tensor> outputs);
+  static void body(void* self, int thread) noexcept;
+  void walk(int thread) noexcept;
+  void* address(const compiler::Operand& operand);
+
+  std::shared_ptr<const PlanImpl> plan_;
+  platform::Pages arena_;
+  platform::Pages scratch_;
+  std::size_t scratch_stride_ = 0;
+  platform::ThreadTeam team_;
+  platform::SpinBarrier barrier_;
+  std::vector<void*> pointers_;         // operands of all steps, one after another
+  std::vector<std::size_t> src_, dst_;  // per step: where its operands start in pointers_
+  std::vector<Patch> patches_;
+  std::exception_ptr failure_;  // of a reference step, which thread 0 runs
+  std::atomic<bool> failed_{false};
+  std::int64_t* timings_ = nullptr;  // per step, while run_timed runs
+};
+
+}  // namespace saccade::runtime

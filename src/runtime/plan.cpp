@@ -1,0 +1,100 @@
+#include "runtime/plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compiler/compile.h"
+#include "runtime/context.h"
+#include "runtime/model_impl.h"
+
+namespace saccade {
+
+namespace runtime {
+
+namespace {
+
+constexpr std::size_t kMostCachedPlans = 8;
+
+std::string key_of(const compiler::Target& target, Isa isa, const std::vector<Shape>& shapes,
+                   std::vector<std::string> disabled) {
+  std::sort(disabled.begin(), disabled.end());
+  std::string key = fmt::format("{} {}", target.name(), isa_name(isa));
+  for (const Shape& shape : shapes) key += " " + shape_string(shape);
+  return fmt::format("{} -{}", key, fmt::join(disabled, ","));
+}
+
+std::shared_ptr<const PlanImpl> build(const ModelImpl& model, const compiler::Target& target,
+                                      compiler::Options options) {
+  auto plan = std::make_shared<PlanImpl>();
+  plan->isa = options.isa;
+  plan->inputs = model.inputs;
+  for (std::size_t i = 0; i < plan->inputs.size(); ++i) {
+    plan->inputs[i].shape = options.input_shapes[i];
+    plan->inputs[i].dim_names.assign(plan->inputs[i].shape.size(), "");
+  }
+  plan->compiled = compiler::compile(model.graph, target, options);
+  plan->outputs = model.outputs;
+  for (std::size_t i = 0; i < plan->outputs.size(); ++i) {
+    plan->outputs[i].shape = plan->compiled.outputs[i].dims;
+    plan->outputs[i].dtype = plan->compiled.outputs[i].dtype;
+    plan->outputs[i].dim_names.assign(plan->outputs[i].shape.size(), "");
+  }
+  plan->phases = phases_of(plan->compiled);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled) {
+  std::vector<Phase> phases;
+  for (std::size_t s = 0; s < compiled.steps.size(); ++s) {
+    const std::vector<std::int64_t>& tasks = compiled.steps[s].prepared.phase_tasks;
+    for (std::size_t p = 0; p < tasks.size(); ++p)
+      if (tasks[p] > 0) phases.push_back({s, static_cast<int>(p), tasks[p], true});
+  }
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const bool last = i + 1 == phases.size();
+    phases[i].barrier = !last && !(phases[i].tasks == 1 && phases[i + 1].tasks == 1);
+  }
+  return phases;
+}
+
+std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler::Target& target,
+                                          const CompileOptions& options) {
+  compiler::Options wanted;
+  wanted.input_shapes = resolve_shapes(model, options);
+  wanted.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
+  wanted.disabled_passes = options.disabled_passes;
+  const std::string key = key_of(target, wanted.isa, wanted.input_shapes, wanted.disabled_passes);
+  PlanCache& cache = *model.cache;
+  {
+    const std::lock_guard lock(cache.mutex);
+    const auto found = std::find_if(cache.plans.begin(), cache.plans.end(),
+                                    [&](const auto& entry) { return entry.first == key; });
+    if (found != cache.plans.end()) {
+      cache.plans.splice(cache.plans.begin(), cache.plans, found);
+      return found->second;
+    }
+  }
+  // Compiled without the lock: two threads that want different plans do not wait for each other.
+  std::shared_ptr<const PlanImpl> plan = build(model, target, std::move(wanted));
+  const std::lock_guard lock(cache.mutex);
+  cache.plans.emplace_front(key, plan);
+  if (cache.plans.size() > kMostCachedPlans) cache.plans.pop_back();
+  return plan;
+}
+
+}  // namespace runtime
+
+const std::vector<TensorInfo>& Plan::inputs() const { return impl_->inputs; }
+const std::vector<TensorInfo>& Plan::outputs() const { return impl_->outputs; }
+std::int64_t Plan::arena_bytes() const { return static_cast<std::int64_t>(impl_->compiled.arena_bytes); }
+std::int64_t Plan::weight_bytes() const { return static_cast<std::int64_t>(impl_->compiled.weight_bytes); }
+
+Context Plan::make_context(const ContextOptions& options) const {
+  return Context(std::make_unique<runtime::ContextImpl>(impl_, options.threads));
+}
+
+}  // namespace saccade

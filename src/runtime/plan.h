@@ -1,0 +1,31 @@
+// What a Plan shares between its copies, and the order in which its steps run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/compiled_graph.h"
+#include "saccade/model.h"
+
+namespace saccade::runtime {
+
+/// One phase of one step. Threads share its tasks.
+struct Phase {
+  std::size_t step = 0;
+  int phase = 0;
+  std::int64_t tasks = 0;
+  /// All threads meet behind it. Not needed between phases of one task each: thread 0 runs both.
+  bool barrier = true;
+};
+
+struct PlanImpl {
+  compiler::CompiledGraph compiled;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<Phase> phases;
+  Isa isa = Isa::portable;
+};
+
+std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled);
+
+}  // namespace saccade::runtime
