@@ -1,13 +1,281 @@
-#include <CLI/CLI.hpp>
+// saccade bench: how long a model takes, and where.
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/files.h"
 #include "command.h"
+#include "find_model.h"
+#include "plan_options.h"
+#include "platform/machine.h"
+#include "platform/thread_pool.h"
+#include "runtime/context.h"
+#include "runtime/model_impl.h"
+#include "runtime/plan.h"
 #include "saccade/error.h"
+#include "saccade/model.h"
 
 namespace saccade::cli {
 
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchOptions {
+  std::string model;
+  PlanOptions plan;
+  std::vector<int> threads;
+  std::vector<std::string> isa;
+  int warmup = 3;
+  int repeats = 20;
+  std::string json;
+  bool layers = true;
+};
+
+// Median and quartiles, in nanoseconds.
+struct Spread {
+  double low = 0, median = 0, high = 0, least = 0;
+};
+
+Spread spread_of(std::vector<std::int64_t> samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double q) {
+    const double position = q * static_cast<double>(samples.size() - 1);
+    const auto below = static_cast<std::size_t>(position);
+    const std::size_t above = std::min(below + 1, samples.size() - 1);
+    const double part = position - static_cast<double>(below);
+    return static_cast<double>(samples[below]) * (1 - part) + static_cast<double>(samples[above]) * part;
+  };
+  return {at(0.25), at(0.5), at(0.75), static_cast<double>(samples.front())};
+}
+
+// One way to run the model: an instruction set and a number of threads.
+struct Configuration {
+  Isa isa;
+  int threads;
+  Plan plan;
+  Context context;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<std::int64_t> runs;                    // wall time of each
+  std::vector<std::vector<std::int64_t>> step_runs;  // per step
+
+  const std::vector<compiler::Step>& steps() const { return plan.impl().compiled.steps; }
+};
+
+void fill(Tensor& tensor) {
+  std::mt19937 random(7);
+  if (tensor.dtype() == DType::f32) {
+    std::uniform_real_distribution<float> uniform(0, 1);
+    for (std::int64_t i = 0; i < tensor.count(); ++i) tensor.data<float>()[i] = uniform(random);
+  } else if (tensor.dtype() == DType::u8) {
+    for (std::int64_t i = 0; i < tensor.count(); ++i)
+      tensor.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(random() & 255u);
+  } else if (tensor.bytes() > 0) {
+    std::memset(tensor.raw(), 0, tensor.bytes());
+  }
+}
+
+Configuration configure(const Model& model, const BenchOptions& options, Isa isa, int threads) {
+  CompileOptions wanted = compile_options(model, options.plan);
+  wanted.max_isa = isa;
+  Plan plan = model.compile(wanted);
+  Context context = plan.make_context({threads});
+  Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}};
+  for (const TensorInfo& info : plan.inputs()) {
+    result.inputs.emplace_back(info.dtype, info.shape);
+    fill(result.inputs.back());
+  }
+  for (const TensorInfo& info : plan.outputs()) result.outputs.emplace_back(info.dtype, info.shape);
+  result.step_runs.resize(result.steps().size());
+  return result;
+}
+
+// Each configuration once, again and again: what disturbs the machine meanwhile disturbs all alike.
+void measure(std::vector<Configuration>& configurations, const BenchOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  for (int i = 0; i < options.warmup; ++i)
+    for (Configuration& c : configurations) c.context.run(c.inputs, c.outputs);
+  for (int i = 0; i < options.repeats; ++i) {
+    for (Configuration& c : configurations) {
+      const Clock::time_point start = Clock::now();
+      c.context.run(c.inputs, c.outputs);
+      c.runs.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+    }
+  }
+  if (!options.layers) return;
+  for (int i = 0; i < options.repeats; ++i) {
+    for (Configuration& c : configurations) {
+      std::vector<std::int64_t> times(c.steps().size(), 0);
+      c.context.impl().run_timed(c.inputs, c.outputs, times);
+      for (std::size_t s = 0; s < times.size(); ++s) c.step_runs[s].push_back(times[s]);
+    }
+  }
+}
+
+bool on_isa_kernel(const compiler::Step& step) {
+  return !step.kernel->reference && step.kernel->isa != Isa::portable;
+}
+
+struct Shares {
+  std::int64_t all = 0, isa = 0, reference = 0;
+};
+
+Shares shares_of(const Configuration& c) {
+  Shares shares;
+  for (const compiler::Step& step : c.steps()) {
+    shares.all += step.multiply_adds;
+    if (on_isa_kernel(step)) shares.isa += step.multiply_adds;
+    if (step.kernel->reference) shares.reference += step.multiply_adds;
+  }
+  return shares;
+}
+
+double part(std::int64_t some, std::int64_t all) {
+  return all == 0 ? 1.0 : static_cast<double>(some) / static_cast<double>(all);
+}
+
+std::string output_shape(const compiler::Step& step) {
+  return step.dst.empty() ? "" : shape_string(step.dst[0].desc.dims);
+}
+
+Json json_of(const Configuration& c) {
+  const Spread wall = spread_of(c.runs);
+  const Shares shares = shares_of(c);
+  Json result = {{"isa", isa_name(c.isa)},
+                 {"threads", c.threads},
+                 {"runs", c.runs.size()},
+                 {"median_ms", wall.median / 1e6},
+                 {"quartiles_ms", {wall.low / 1e6, wall.high / 1e6}},
+                 {"least_ms", wall.least / 1e6},
+                 {"multiply_adds", shares.all},
+                 {"multiply_adds_on_isa_kernels", shares.isa},
+                 {"isa_kernel_share", part(shares.isa, shares.all)},
+                 {"reference_share", shares.all == 0 ? 0.0 : part(shares.reference, shares.all)},
+                 {"gflops", 2 * static_cast<double>(shares.all) / wall.median},
+                 {"arena_bytes", c.plan.arena_bytes()},
+                 {"weight_bytes", c.plan.weight_bytes()}};
+  Json layers = Json::array();
+  for (std::size_t s = 0; s < c.steps().size(); ++s) {
+    const compiler::Step& step = c.steps()[s];
+    Json layer = {{"name", step.name},
+                  {"operator", step.op},
+                  {"kernel", step.kernel->name},
+                  {"isa", isa_name(step.kernel->isa)},
+                  {"reference", step.kernel->reference},
+                  {"isa_kernel", on_isa_kernel(step)},
+                  {"output", output_shape(step)},
+                  {"multiply_adds", step.multiply_adds},
+                  {"bytes", step.bytes}};
+    if (!c.step_runs[s].empty()) {
+      const Spread time = spread_of(c.step_runs[s]);
+      const double ns = std::max(time.median, 1.0);
+      layer["median_us"] = time.median / 1e3;
+      layer["quartiles_us"] = {time.low / 1e3, time.high / 1e3};
+      layer["gflops"] = 2 * static_cast<double>(step.multiply_adds) / ns;
+      layer["gbytes_per_s"] = static_cast<double>(step.bytes) / ns;
+    }
+    layers.push_back(std::move(layer));
+  }
+  result["layers"] = std::move(layers);
+  return result;
+}
+
+void print_layers(const Configuration& c) {
+  double total = 0;
+  for (const auto& runs : c.step_runs) total += spread_of(runs).median;
+  fmt::print("\nlayers, {} on {} thread{}\n", isa_name(c.isa), c.threads, c.threads == 1 ? "" : "s");
+  fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}\n", "#", "operator", "kernel", "output",
+             "µs", "%", "GF/s", "GB/s");
+  for (std::size_t s = 0; s < c.steps().size(); ++s) {
+    const compiler::Step& step = c.steps()[s];
+    const double ns = std::max(spread_of(c.step_runs[s]).median, 1.0);
+    fmt::print("{:>4} {:<16.16} {:<32.32} {:<18.18} {:>9.1f} {:>6.1f} {:>8.1f} {:>7.1f}\n", s, step.op,
+               step.kernel->name, output_shape(step), ns / 1e3, total > 0 ? 100 * ns / total : 0,
+               2 * static_cast<double>(step.multiply_adds) / ns, static_cast<double>(step.bytes) / ns);
+  }
+}
+
+void print_summary(const std::vector<Configuration>& configurations) {
+  fmt::print("{:<10} {:>7} {:>10} {:>21} {:>8} {:>12} {:>10}\n", "isa", "threads", "median ms",
+             "quartiles ms", "GF/s", "ISA kernels", "arena MB");
+  for (const Configuration& c : configurations) {
+    const Spread wall = spread_of(c.runs);
+    const Shares shares = shares_of(c);
+    fmt::print("{:<10} {:>7} {:>10.3f} {:>10.3f} {:>10.3f} {:>8.1f} {:>11.1f}% {:>10.2f}\n", isa_name(c.isa),
+               c.threads, wall.median / 1e6, wall.low / 1e6, wall.high / 1e6,
+               2 * static_cast<double>(shares.all) / wall.median, 100 * part(shares.isa, shares.all),
+               static_cast<double>(c.plan.arena_bytes()) / 1e6);
+  }
+}
+
+void run(const BenchOptions& options) {
+  std::vector<Isa> isas;
+  for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
+  if (isas.empty()) isas.push_back(active_isa());
+  const std::filesystem::path path = find_model(options.model);
+  const Model model = Model::load(path);
+  std::vector<Configuration> configurations;
+  for (const Isa isa : isas)
+    for (const int threads : options.threads)
+      configurations.push_back(configure(model, options, isa, threads));
+  measure(configurations, options);
+  if (!options.json.empty()) {
+    Json result = {{"model", path.string()},
+                   {"sha256", model.impl().sha256},
+                   {"version", SACCADE_VERSION},
+                   {"cpu", platform::cpu_name()},
+                   {"cpus", platform::available_cpus()},
+                   {"isa_detected", isa_name(detected_isa())},
+                   {"warmup", options.warmup},
+                   {"repeats", options.repeats}};
+    Json shapes = Json::object();
+    for (const TensorInfo& info : configurations.front().plan.inputs()) shapes[info.name] = info.shape;
+    result["inputs"] = std::move(shapes);
+    Json list = Json::array();
+    for (const Configuration& c : configurations) list.push_back(json_of(c));
+    result["configurations"] = std::move(list);
+    const std::string text = result.dump(2) + "\n";
+    if (options.json == "-") {
+      fmt::print("{}", text);
+      return;
+    }
+    write_file(options.json, std::as_bytes(std::span(text)));
+  }
+  fmt::print("{}: {} ({} CPUs), {} warm-up and {} interleaved runs each\n", path.string(),
+             platform::cpu_name(), platform::available_cpus(), options.warmup, options.repeats);
+  print_summary(configurations);
+  if (options.layers) print_layers(configurations.front());
+}
+
+}  // namespace
+
 void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Not built yet.");
-  command->callback([] { throw Error(ErrorCode::unsupported, "'bench' is not part of this build yet"); });
+  auto options = std::make_shared<BenchOptions>();
+  options->threads = {1};
+  CLI::App* command = app.add_subcommand("bench", "Time a model, and each of its layers.");
+  command->add_option("model", options->model, "Model file or alias")->required()->type_name("MODEL");
+  add_plan_options(*command, options->plan);
+  command->add_option("--threads", options->threads, "Numbers of threads, interleaved: 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--isa", options->isa, "Instruction sets, interleaved: portable,avx2")
+      ->delimiter(',')
+      ->type_name("ISA");
+  command->add_option("--warmup", options->warmup, "Runs that are not counted")
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--repeats", options->repeats, "Runs of each configuration")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option("--json", options->json, "Write everything as JSON to a file, or to standard output ('-')")
+      ->type_name("FILE");
+  command->add_flag("--layers,!--no-layers", options->layers, "Time each layer too (the default)");
+  command->callback([options] { run(*options); });
 }
 
 }  // namespace saccade::cli

@@ -1,0 +1,33 @@
+// Options that every command that runs a model shares.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "saccade/isa.h"
+#include "saccade/model.h"
+
+namespace CLI {
+class App;
+}
+
+namespace saccade::cli {
+
+struct PlanOptions {
+  std::vector<std::string> shapes;  ///< "NAME=1x3x512x512", or without NAME for the only input
+  std::vector<std::string> disabled_passes;
+  std::int64_t batch = 0;
+};
+
+/// Adds --shape, --batch and --disable-pass.
+void add_plan_options(CLI::App& command, PlanOptions& options);
+
+/// For Model::compile. Throws UsageError for a malformed shape.
+CompileOptions compile_options(const Model& model, const PlanOptions& options);
+
+/// Checks text of --isa. Throws UsageError for an unknown name and Error(unsupported) for more than this
+/// machine has or SACCADE_MAX_ISA grants.
+Isa usable_isa(const std::string& name);
+
+}  // namespace saccade::cli

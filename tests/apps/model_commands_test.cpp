@@ -1,0 +1,231 @@
+// The real program: infer, inspect and bench.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "npy.h"
+#include "run_saccade.h"
+#include "saccade/isa.h"
+#include "tiny_onnx.h"
+
+namespace saccade {
+namespace {
+
+using nlohmann::json;
+using testing::Result;
+
+class Commands : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) /
+              ("commands_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    model_ = (folder_ / "tiny.onnx").string();
+    testing::write_tiny_network(model_);
+    write_picture("x.npy", 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  void write_picture(const std::string& name, std::int64_t batch) {
+    Tensor x(DType::f32, {batch, 3, 8, 6});
+    for (std::int64_t i = 0; i < x.count(); ++i)
+      x.data<float>()[i] = static_cast<float>(i % 144 * 37 % 101) / 50.0f - 1.0f;
+    cli::write_npy(folder_ / name, x);
+  }
+  Result run(const std::vector<std::string>& arguments, const std::string& environment = "") const {
+    return testing::run_saccade(folder_, arguments, environment);
+  }
+  // Fails with one line on stderr that holds `text`, and prints nothing else.
+  void expect_failure(const std::vector<std::string>& arguments, int code, const std::string& text) const {
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, code) << result.err;
+    EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+    EXPECT_TRUE(result.err.starts_with("saccade: ")) << result.err;
+    EXPECT_TRUE(code != 1 || std::count(result.err.begin(), result.err.end(), '\n') == 1) << result.err;
+  }
+
+  std::filesystem::path folder_;
+  std::string model_;
+};
+
+TEST_F(Commands, InferWritesOneFileAnOutput) {
+  const Result result = run({"infer", model_, "--input", at("x.npy"), "--output", at("out")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Tensor mask = cli::read_npy(folder_ / "out" / "mask.npy");
+  const Tensor logits = cli::read_npy(folder_ / "out" / "head_logits.npy");
+  EXPECT_EQ(mask.shape(), (Shape{1, 1, 8, 6}));
+  for (std::int64_t i = 0; i < mask.count(); ++i)
+    EXPECT_NEAR(mask.data<float>()[i], 1.0 / (1.0 + std::exp(-static_cast<double>(logits.data<float>()[i]))),
+                1e-6);
+}
+
+TEST_F(Commands, ExecutorsThreadsIsasAndBatchesAgree) {
+  ASSERT_EQ(run({"infer", model_, "--input", "picture=" + at("x.npy"), "--output", at("reference"),
+                 "--executor", "reference"})
+                .code,
+            0);
+  const Tensor want = cli::read_npy(folder_ / "reference" / "mask.npy");
+  for (const char* isa : {"portable", "avx2", "avx512", "amx"}) {
+    if (*parse_isa(isa) > active_isa()) continue;
+    std::string first;
+    for (const char* threads : {"1", "2", "3"}) {
+      const Result result = run({"infer", model_, "--input", at("x.npy"), "--output", at("out"), "--isa", isa,
+                                 "--threads", threads});
+      ASSERT_EQ(result.code, 0) << result.err;
+      const std::string bytes = testing::content(folder_ / "out" / "mask.npy");
+      if (first.empty()) first = bytes;
+      EXPECT_EQ(bytes, first) << isa << ", " << threads;
+    }
+    const Tensor one = cli::read_npy(folder_ / "out" / "mask.npy");
+    for (std::int64_t i = 0; i < want.count(); ++i)
+      EXPECT_NEAR(want.data<float>()[i], one.data<float>()[i], 1e-6);
+    write_picture("four.npy", 4);
+    for (const std::vector<std::string>& input :
+         {std::vector<std::string>{at("four.npy")}, {at("x.npy"), "--batch", "4"}}) {
+      std::vector<std::string> arguments{"infer", model_, "--output", at("batch"), "--isa", isa, "--input"};
+      arguments.insert(arguments.end(), input.begin(), input.end());
+      const Result result = run(arguments);
+      ASSERT_EQ(result.code, 0) << result.err;
+      const Tensor four = cli::read_npy(folder_ / "batch" / "mask.npy");
+      ASSERT_EQ(four.shape(), (Shape{4, 1, 8, 6}));
+      for (std::size_t b = 0; b < 4; ++b)
+        EXPECT_EQ(
+            std::memcmp(static_cast<const std::byte*>(four.raw()) + b * one.bytes(), one.raw(), one.bytes()),
+            0);
+    }
+  }
+}
+
+TEST_F(Commands, InferSaysWhatIsWrong) {
+  const std::string out = at("out");
+  cli::write_npy(folder_ / "bytes.npy", Tensor::zeros(DType::u8, {1, 3, 8, 6}));
+  cli::write_npy(folder_ / "size.npy", Tensor::zeros(DType::f32, {1, 3, 9, 6}));
+  expect_failure({"infer", model_, "--input", at("bytes.npy"), "--output", out}, 1,
+                 "input 'picture': expected float32, got uint8");
+  expect_failure({"infer", model_, "--input", at("size.npy"), "--output", out}, 1,
+                 "expected shape 1x3x8x6, got 1x3x9x6");
+  expect_failure({"infer", model_, "--input", at("none.npy"), "--output", out}, 1, "none.npy");
+  expect_failure({"infer", at("none.onnx"), "--input", at("x.npy"), "--output", out}, 1, "none.onnx");
+  expect_failure({"infer", model_, "--input", "mask=" + at("x.npy"), "--output", out}, 2,
+                 "the model's inputs are 'picture'");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--input", at("x.npy"), "--output", out}, 2,
+                 "the model's inputs are");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", out, "--isa", "sse9"}, 2, "sse9");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", out, "--threads", "0"}, 2, "threads");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", out, "--executor", "magic"}, 2,
+                 "executor");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", out, "--disable-pass", "magic"}, 1,
+                 "no compiler pass 'magic'");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", model_ + "/sub"}, 1, "cannot create");
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(Commands, AskingForMoreThanTheMachineHasIsAnError) {
+  const Result result = run({"infer", model_, "--input", at("x.npy"), "--output", at("out"), "--isa", "avx2"},
+                            "SACCADE_MAX_ISA=portable");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("avx2"), std::string::npos) << result.err;
+}
+
+TEST_F(Commands, InspectAsTextAndJson) {
+  const Result text = run({"inspect", model_, "--passes"});
+  ASSERT_EQ(text.code, 0) << text.err;
+  for (const char* part : {"'picture' float32 1x3x8x6", "'head/logits' float32 1x1x8x6", "Conv 2",
+                           "multiply-adds", "fuse_activation"})
+    EXPECT_NE(text.out.find(part), std::string::npos) << part << "\n" << text.out;
+  const Result result = run({"inspect", model_, "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json j = json::parse(result.out);
+  EXPECT_EQ(j["inputs"][0]["shape"], json({1, 3, 8, 6}));
+  EXPECT_EQ(j["outputs"][1]["name"], "head/logits");
+  EXPECT_EQ(j["operators"]["Conv"], 2);
+  EXPECT_EQ(j["parameters"], 4 * 27 + 4);
+  EXPECT_EQ(j["multiply_adds"], 48 * (4 * 27 + 4));
+  EXPECT_GT(j["activation_bytes"], 0);
+  EXPECT_TRUE(j["supported"]);
+}
+
+TEST_F(Commands, InspectListsEverythingThatIsMissing) {
+  testing::OnnxWriter onnx;
+  onnx.input("x", {1, 4});
+  onnx.node("Frobnicate", {"x"}, {"a"});
+  onnx.node("Relu", {"a"}, {"b"});
+  onnx.node("Transmogrify", {"b"}, {"c"});
+  onnx.node("Frobnicate", {"c"}, {"y"});
+  onnx.output("y", {1, 4});
+  onnx.write(at("odd.onnx"));
+  const Result text = run({"inspect", at("odd.onnx")});
+  EXPECT_EQ(text.code, 1);
+  EXPECT_NE(text.out.find("Frobnicate"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("Transmogrify"), std::string::npos) << text.out;
+  const Result result = run({"inspect", at("odd.onnx"), "--json"});
+  EXPECT_EQ(result.code, 1);
+  const json j = json::parse(result.out);
+  EXPECT_FALSE(j["supported"]);
+  EXPECT_EQ(j["missing"].size(), 2u);
+  cli::write_npy(folder_ / "v.npy", Tensor::zeros(DType::f32, {1, 4}));
+  const Result infer = run({"infer", at("odd.onnx"), "--input", at("v.npy"), "--output", at("out")});
+  EXPECT_EQ(infer.code, 1);
+  EXPECT_NE(infer.err.find("Frobnicate"), std::string::npos) << infer.err;
+  EXPECT_NE(infer.err.find("Transmogrify"), std::string::npos) << infer.err;
+}
+
+TEST_F(Commands, InspectOfFilesThatAreNoModels) {
+  std::ofstream(at("text.onnx")) << "this is no model";
+  std::ofstream(at("empty.onnx"));
+  for (const std::string& path : {at("text.onnx"), at("empty.onnx"), folder_.string(), at("none")})
+    expect_failure({"inspect", path}, 1, path.substr(path.rfind('/') + 1));
+  const std::string whole = testing::content(model_);
+  std::ofstream(at("half.onnx"), std::ios::binary)
+      .write(whole.data(), static_cast<std::streamsize>(whole.size() / 2));
+  expect_failure({"inspect", at("half.onnx")}, 1, "half.onnx");
+}
+
+TEST_F(Commands, BenchReportsConfigurationsAndLayers) {
+  const Result result = run({"bench", model_, "--threads", "1,2", "--isa", "portable", "--repeats", "3",
+                             "--warmup", "1", "--json", "-"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json j = json::parse(result.out);
+  ASSERT_EQ(j["configurations"].size(), 2u);
+  for (const json& c : j["configurations"]) {
+    EXPECT_GT(c["median_ms"], 0);
+    EXPECT_EQ(c["runs"], 3);
+    EXPECT_EQ(c["multiply_adds"], 48 * (4 * 27 + 4));
+    std::int64_t sum = 0;
+    for (const json& layer : c["layers"]) {
+      EXPECT_TRUE(layer.contains("kernel") && layer.contains("median_us") && layer.contains("gflops") &&
+                  layer.contains("gbytes_per_s"));
+      sum += layer["multiply_adds"].get<std::int64_t>();
+    }
+    EXPECT_EQ(sum, c["multiply_adds"]);
+  }
+  const Result text = run({"bench", model_, "--repeats", "2", "--json", at("bench.json")});
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("median ms"), std::string::npos);
+  EXPECT_TRUE(json::accept(testing::content(at("bench.json"))));
+}
+
+TEST_F(Commands, UsageErrors) {
+  EXPECT_EQ(run({}).code, 2);
+  EXPECT_EQ(run({"--help"}).code, 0);
+  EXPECT_EQ(run({"--version"}).code, 0);
+  expect_failure({"segment"}, 2, "no command 'segment'");
+  expect_failure({"infer"}, 2, "required");
+  expect_failure({"bench", model_, "--shape", "1x3xlarge"}, 2, "1x3xlarge");
+  expect_failure({"inspect", "selfie-of-nobody"}, 1, "selfie-of-nobody");
+}
+
+TEST_F(Commands, AnAliasThatIsNotFetchedSaysHowToGetIt) {
+  const Result result = run({"inspect", "selfie"}, "SACCADE_CACHE_DIR='" + folder_.string() + "'");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("saccade fetch selfie"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace saccade
