@@ -33,5 +33,6 @@ void add_doctor(CLI::App& app);
 void add_fetch(CLI::App& app);
 void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_run(CLI::App& app);
 
 }  // namespace saccade::cli

@@ -26,6 +26,7 @@ int dispatch(int argc, char** argv) {
   app.set_version_flag("--version", std::string("saccade ") + SACCADE_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
+  cli::add_run(app);
   cli::add_infer(app);
   cli::add_inspect(app);
   cli::add_bench(app);
