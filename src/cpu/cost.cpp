@@ -1,5 +1,9 @@
 #include "cpu/cost.h"
 
+#include <algorithm>
+
+#include "cpu/kernels/tile/tile.h"
+
 namespace saccade::cpu {
 
 double multiply_adds_per_ns(Isa isa) noexcept {
@@ -24,6 +28,28 @@ int lanes(Isa isa) noexcept {
     default:
       return 16;
   }
+}
+
+double tile_row_ns(Isa isa, std::int64_t pixels, std::int64_t filters, std::int64_t products,
+                   std::int64_t runs) noexcept {
+  // In vector multiply-adds. Eight must be under way to hide their latency; starting and storing a sum costs
+  // about as much as five, a run or a tile some dozens of instructions.
+  constexpr double kUnderWay = 8, kPerSum = 5, kPerRun = 12, kPerTile = 40;
+  const int width = lanes(isa);
+  const std::int64_t vectors = (filters + width - 1) / width, blocks = filter_blocks(vectors, width);
+  double operations = 0;
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t n = vectors * (b + 1) / blocks - vectors * b / blocks;
+    const Cut cut = cut_pixels(pixels, tile_pixels(width, static_cast<int>(n)));
+    const auto tile = [&](std::int64_t size) {
+      const double sums = static_cast<double>(size * n);
+      return std::max(sums, kUnderWay) * static_cast<double>(products) + kPerSum * sums +
+             kPerRun * static_cast<double>(runs) + kPerTile;
+    };
+    operations += static_cast<double>(cut.larger) * tile(cut.size + 1) +
+                  static_cast<double>(cut.tiles - cut.larger) * tile(cut.size);
+  }
+  return operations * width / (0.93 * multiply_adds_per_ns(isa));
 }
 
 }  // namespace saccade::cpu

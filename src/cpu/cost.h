@@ -3,6 +3,8 @@
 // threads.
 #pragma once
 
+#include <cstdint>
+
 #include "saccade/isa.h"
 
 namespace saccade::cpu {
@@ -13,5 +15,10 @@ double multiply_adds_per_ns(Isa isa) noexcept;
 double bytes_per_ns(Isa isa) noexcept;
 /// Vector lanes of an instruction set.
 int lanes(Isa isa) noexcept;
+
+/// Predicted nanoseconds of a row of `pixels` outputs of `filters` filters in register tiles (kernels/tile),
+/// each a sum of `products` products in `runs` runs.
+double tile_row_ns(Isa isa, std::int64_t pixels, std::int64_t filters, std::int64_t products,
+                   std::int64_t runs) noexcept;
 
 }  // namespace saccade::cpu

@@ -31,10 +31,25 @@ const char* can_run(const KernelQuery& query) {
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const std::int64_t width = lanes(kIsa);
-  const double used =
-      static_cast<double>((q.filters + width - 1) / width * width) / static_cast<double>(q.filters);
-  return q.multiply_adds() * used / (0.9 * multiply_adds_per_ns(kIsa));
+  // Rows of taps are one run where they are adjacent in memory.
+  const bool adjacent = q.dilation_w == 1 && q.groups == 1 && q.src_pixel == q.channels;
+  const std::int64_t runs = adjacent ? q.kernel_h : q.kernel_h * q.kernel_w;
+  const std::int64_t products = q.channels * q.kernel_h * q.kernel_w;
+  // Taps in the padding are skipped: large dilations on small maps.
+  const auto inside = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t stride,
+                         std::int64_t dilation, std::int64_t pad) {
+    std::int64_t hits = 0;
+    for (std::int64_t k = 0; k < kernel; ++k)
+      for (std::int64_t o = 0; o < out; ++o) {
+        const std::int64_t i = o * stride + k * dilation - pad;
+        hits += i >= 0 && i < in ? 1 : 0;
+      }
+    return static_cast<double>(hits) / static_cast<double>(out * kernel);
+  };
+  const double share = inside(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
+                       inside(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
+  return share * static_cast<double>(q.out_h * q.groups) *
+         tile_row_ns(kIsa, q.out_w, q.filters, products, runs);
 }
 
 void pack(const ConvQuery& q, int lanes, Packed& packed) {

@@ -50,20 +50,15 @@ const char* can_run_single(const KernelQuery& query) {
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const std::int64_t width = lanes(kIsa);
-  const double filters = static_cast<double>((q.filters + width - 1) / width * width);
-  const double pixels = static_cast<double>(q.out_h * q.out_w);
-  // Starting and storing a sum costs about as much as five products.
-  const double products = pixels * filters * static_cast<double>(q.channels + 5);
-  return products / (0.9 * multiply_adds_per_ns(kIsa));
+  return 0.99 * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
 }
 
-// Filters are read once and used once: memory decides.
 template <Isa kIsa>
 double cost_single(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const double weights = static_cast<double>(q.channels * q.filters) * sizeof(float);
-  return 20 + weights / bytes_per_ns(kIsa);
+  // Two loads a cycle: a filter value a multiply-add.
+  return 20 +
+         static_cast<double>(q.channels * (q.filters + lanes(kIsa))) / (0.5 * multiply_adds_per_ns(kIsa));
 }
 
 void pack(const ConvQuery& q, int lanes, Packed& packed) {
