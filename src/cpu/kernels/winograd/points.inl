@@ -13,18 +13,30 @@ struct WinogradPoints {
     for (int i = 0; i < exponent; ++i) r *= x;
     return r;
   }
-  /// Coefficient k of the product over all pairs but `skip` of (t - point^2), a polynomial in t.
-  static constexpr double product(int skip, int k) {
-    double c[kPairs + 1] = {1};
-    int degree = 0;
-    for (int pair = 0; pair < kPairs; ++pair) {
-      if (pair == skip) continue;
-      ++degree;
-      for (int i = degree; i >= 0; --i)
-        c[i] = (i > 0 ? c[i - 1] : 0) - (i < degree ? c[i] * point(pair) * point(pair) : 0);
+
+  /// Everything that the transforms multiply with, made when compiling: loops that are unrolled find constants.
+  struct Table {
+    /// product[skip + 1][k]: coefficient k of the product over all pairs but `skip` of (t - point^2), a polynomial in t.
+    double product[kPairs + 1][kPairs + 1] = {};
+    double power[kPairs][M] = {};  ///< of the points
+    constexpr Table() {
+      for (int skip = -1; skip < kPairs; ++skip) {
+        double* c = product[skip + 1];
+        c[0] = 1;
+        int degree = 0;
+        for (int pair = 0; pair < kPairs; ++pair) {
+          if (pair == skip) continue;
+          ++degree;
+          for (int i = degree; i >= 0; --i)
+            c[i] = (i > 0 ? c[i - 1] : 0) - (i < degree ? c[i] * point(pair) * point(pair) : 0);
+        }
+      }
+      for (int pair = 0; pair < kPairs; ++pair)
+        for (int i = 0; i < M; ++i) power[pair][i] = WinogradPoints::power(point(pair), i);
     }
-    return c[k];
-  }
+  };
+  static constexpr Table kTable{};
+
   /// Row of the filter transform, 3 columns. Row 0 is the point 0, rows 2p + 1 and 2p + 2 are +-point(p), the
   /// last is infinity.
   static constexpr double filter(int row, int column) {

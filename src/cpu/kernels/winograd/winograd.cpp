@@ -135,7 +135,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   pack<M>(q, width, *packed);
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
 
-  s.channel_step = (q.channels + 15) / 16 * 16 + 16;
+  // Rows of a product must not all fall on the same lines of the first-level cache.
+  s.channel_step = (q.channels + 15) / 16 * 16;
+  if (s.channel_step % 256 == 0) s.channel_step += 16;
   s.staged = kPositions * q.channels * q.filters > kNearFloats;
   PreparedKernel prepared;
   if (s.staged) {
@@ -154,8 +156,12 @@ PreparedKernel prepare(const KernelQuery& query) {
         prepared.phase_tasks.push_back((tiles + s.block_tiles - 1) / s.block_tiles * s.panels);
       }
   } else {
-    s.block_tiles = std::min<std::int64_t>(s.tile_count, 24);
-    s.panels = s.blocks;
+    // Transformed inputs in half of a 512 KB second-level cache, products of a panel in a quarter.
+    constexpr std::int64_t kInputFloats = 64 * 1024, kPanelFloats = 32 * 1024;
+    const std::int64_t fitting = kInputFloats / (kPositions * s.channel_step) / 12 * 12;
+    s.block_tiles = std::min<std::int64_t>(s.tile_count, std::clamp<std::int64_t>(fitting, 12, 24));
+    const std::int64_t filters = std::max<std::int64_t>(kPanelFloats / (kPositions * s.block_tiles), 1);
+    s.panels = std::min(s.blocks, (s.vectors * width + filters - 1) / filters);
     prepared.phase_tasks = {q.batch * ((s.tile_count + s.block_tiles - 1) / s.block_tiles)};
   }
   s.panel_step = 0;

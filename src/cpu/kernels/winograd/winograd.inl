@@ -21,8 +21,8 @@ template <int M>
   Vec first = d[2 * kPairs], last = d[2 * kPairs + 1];
 #pragma GCC unroll 4
   for (int i = 0; i < kPairs; ++i) {
-    first = add_scaled(first, d[2 * i], Points::product(-1, i));
-    last = add_scaled(last, d[2 * i + 1], Points::product(-1, i));
+    first = add_scaled(first, d[2 * i], Points::kTable.product[0][i]);
+    last = add_scaled(last, d[2 * i + 1], Points::kTable.product[0][i]);
   }
   v[0] = first;
   v[M + 1] = last;
@@ -31,11 +31,11 @@ template <int M>
     Vec even = d[2 * kPairs], odd = d[2 * kPairs - 1];
 #pragma GCC unroll 4
     for (int i = 0; i < kPairs - 1; ++i) {
-      even = add_scaled(even, d[2 * i + 2], Points::product(k, i));
-      odd = add_scaled(odd, d[2 * i + 1], Points::product(k, i));
+      even = add_scaled(even, d[2 * i + 2], Points::kTable.product[k + 1][i]);
+      odd = add_scaled(odd, d[2 * i + 1], Points::kTable.product[k + 1][i]);
     }
-    v[1 + 2 * k] = add_scaled(even, odd, Points::point(k));
-    v[2 + 2 * k] = add_scaled(even, odd, -Points::point(k));
+    v[1 + 2 * k] = add_scaled(even, odd, Points::kTable.power[k][1]);
+    v[2 + 2 * k] = add_scaled(even, odd, -Points::kTable.power[k][1]);
   }
 }
 
@@ -55,11 +55,11 @@ template <int M>
     Vec a = i == 0 ? m[0] : i == M - 1 ? m[M + 1] : zero();
     int from = 0;
     if (i > 0 && i < M - 1) {
-      a = (i % 2 == 1 ? odd[0] : even[0]) * broadcast(static_cast<float>(Points::power(Points::point(0), i)));
+      a = (i % 2 == 1 ? odd[0] : even[0]) * broadcast(static_cast<float>(Points::kTable.power[0][i]));
       from = 1;
     }
 #pragma GCC unroll 4
-    for (int k = from; k < kPairs; ++k) a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], Points::power(Points::point(k), i));
+    for (int k = from; k < kPairs; ++k) a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], Points::kTable.power[k][i]);
     y[i] = a;
   }
 }
@@ -213,8 +213,9 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
   float* sums = v + kPositions * position_step;
   const std::int64_t in_image = (s.tile_count + s.block_tiles - 1) / s.block_tiles;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
-    const std::int64_t image = task / in_image, tile = task % in_image * s.block_tiles;
-    const std::int64_t count = smaller(s.block_tiles, s.tile_count - tile);
+    const std::int64_t image = task / in_image, block = task % in_image;
+    const std::int64_t tile = s.tile_count * block / in_image;
+    const std::int64_t count = s.tile_count * (block + 1) / in_image - tile;
     const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
     for (std::int64_t t = 0; t < count; ++t) gather_tile<M>(s, src, s.tiles[tile + t], v + t * s.channel_step, position_step);
@@ -242,8 +243,8 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
   const std::int64_t blocks = (tiles + s.block_tiles - 1) / s.block_tiles;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     // Tasks of one panel follow each other, so that a thread keeps its filters.
-    const std::int64_t panel = task / blocks, t0 = task % blocks * s.block_tiles;
-    const std::int64_t count = smaller(s.block_tiles, tiles - t0);
+    const std::int64_t panel = task / blocks, block = task % blocks;
+    const std::int64_t t0 = tiles * block / blocks, count = tiles * (block + 1) / blocks - t0;
     multiply_tiles<M>(s, v + t0 * s.channel_step, position_step, first_tile + t0, count, panel, panel + 1,
                       static_cast<float*>(args.thread_scratch), residual, dst);
   }
