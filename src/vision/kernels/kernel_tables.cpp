@@ -1,5 +1,7 @@
 #include "vision/kernels/kernel_tables.h"
 
+#include "vision/kernels/sabotage.h"
+
 namespace saccade::vision {
 
 namespace {
@@ -7,8 +9,7 @@ namespace {
 template <class Table>
 const Table& select(Isa isa, const Table& for_portable, const Table& for_avx2,
                     const Table& for_avx512) noexcept {
-  if (isa >= Isa::avx512) return for_avx512;
-  return isa == Isa::avx2 ? for_avx2 : for_portable;
+  return maybe_broken(isa >= Isa::avx512 ? for_avx512 : isa == Isa::avx2 ? for_avx2 : for_portable);
 }
 
 }  // namespace
