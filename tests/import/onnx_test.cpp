@@ -290,6 +290,58 @@ TEST(Onnx, DropsDropout) {
   EXPECT_EQ(operators(model.read().graph), "Identity");
 }
 
+/// Adds the function local::Twice(a) = Leaky(Leaky(a)) with the slope `alpha`, whose default is 0.5.
+onnx::FunctionProto& add_function(OnnxModel& model) {
+  model.proto.add_opset_import()->set_domain("local");
+  auto* function = model.proto.add_functions();
+  function->set_domain("local");
+  function->set_name("Twice");
+  function->add_input("a");
+  function->add_output("b");
+  function->add_opset_import()->set_version(16);
+  auto* otherwise = function->add_attribute_proto();
+  otherwise->set_name("slope");
+  otherwise->set_type(1);
+  otherwise->set_f(0.5f);
+  const char* names[] = {"a", "middle", "b"};
+  for (int i = 0; i < 2; ++i) {
+    auto* node = function->add_node();
+    node->set_op_type("LeakyRelu");
+    node->add_input(names[i]);
+    node->add_output(names[i + 1]);
+    auto* alpha = node->add_attribute();
+    alpha->set_name("alpha");
+    alpha->set_type(1);
+    alpha->set_ref_attr_name("slope");
+  }
+  return *function;
+}
+
+TEST(Onnx, ReplacesCallsOfFunctionsByTheirBodies) {
+  OnnxModel model(13);
+  add_function(model);
+  model.input("x", DType::f32, {2}).output("y");
+  model.node("Twice", {"x"}, {"u"}).set("slope", 0.25f).proto.set_domain("local");
+  model.node("Twice", {"u"}, {"y"}).proto.set_domain("local");
+  const Imported imported = model.read();
+  ASSERT_EQ(operators(imported.graph), "LeakyRelu LeakyRelu LeakyRelu LeakyRelu");
+  EXPECT_FLOAT_EQ(imported.graph.nodes[0].real("alpha", 0), 0.25f);
+  EXPECT_FLOAT_EQ(imported.graph.nodes[3].real("alpha", 0), 0.5f);
+  EXPECT_EQ(imported.graph.value(imported.graph.outputs[0]).name, "y");
+}
+
+TEST(Onnx, RefusesFunctionsThatCallThemselves) {
+  OnnxModel model(13);
+  auto* node = add_function(model).add_node();
+  node->set_op_type("Twice");
+  node->set_domain("local");
+  node->add_input("b");
+  node->add_output("again");
+  model.input("x", DType::f32, {2}).output("y");
+  model.node("Twice", {"x"}, {"y"}).proto.set_domain("local");
+  EXPECT_THAT(refusal(model.bytes()).message, HasSubstr("nested deeper"));
+}
+
 TEST(Onnx, ListsEverythingThatIsMissing) {
   OnnxModel model(13);
   model.input("x", DType::f32, {2}).output("y");

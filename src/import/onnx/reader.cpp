@@ -8,6 +8,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "import/onnx/functions.h"
 #include "import/onnx/operator.h"
 #include "import/onnx/order.h"
 #include "ir/verify.h"
@@ -18,8 +19,6 @@ namespace saccade::import {
 namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::invalid_model, message); }
-
-std::string canonical_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 onnx::ModelProto parse(std::span<const std::byte> bytes, const LoadLimits& limits) {
   if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
@@ -43,10 +42,16 @@ struct Scope {
       captured;  ///< names that this graph takes from outside, in the order of its extra inputs
 };
 
+/// Where in the model a graph or function body is read.
+struct Position {
+  const Opsets* opsets;
+  std::int64_t depth;  ///< of graphs and calls around it
+};
+
 class OnnxReader {
  public:
   OnnxReader(onnx::ModelProto& model, const std::filesystem::path& path, const LoadLimits& limits)
-      : model_(model), limits_(limits), tensors_(path, limits) {}
+      : model_(model), limits_(limits), tensors_(path, limits), functions_(model) {}
 
   Imported read() {
     read_versions();
@@ -56,7 +61,7 @@ class OnnxReader {
     imported.producer = model_.producer_name();
     if (!model_.producer_version().empty()) imported.producer += " " + model_.producer_version();
     Scope scope;
-    read_graph(*model_.mutable_graph(), scope, 0);
+    read_graph(*model_.mutable_graph(), scope, {&opsets_, 0});
     if (scope.builder.graph.outputs.empty()) fail("has no outputs");
     imported.graph = std::move(scope.builder.graph);
     imported.missing = missing_.take();
@@ -71,12 +76,7 @@ class OnnxReader {
     if (model_.ir_version() > kNewestIrVersion)
       throw Error(ErrorCode::unsupported, fmt::format("has ONNX IR version {}; this version reads up to {}",
                                                       model_.ir_version(), kNewestIrVersion));
-    for (const auto& opset : model_.opset_import()) {
-      const auto [known, fresh] = opsets_.emplace(canonical_domain(opset.domain()), opset.version());
-      if (!fresh && known->second != opset.version())
-        fail(fmt::format("declares operator set '{}' twice, as {} and {}", opset.domain(), known->second,
-                         opset.version()));
-    }
+    opsets_ = read_opsets(model_.opset_import());
     const auto standard = opsets_.find("");
     if (standard == opsets_.end()) {
       if (opsets_.empty()) fail("declares no operator set");
@@ -94,19 +94,21 @@ class OnnxReader {
           fmt::format("uses ONNX operator set {}; the newest that is known is {}", version, kNewestOpset));
   }
 
-  void read_graph(onnx::GraphProto& graph, Scope& scope, std::int64_t depth) {
-    if (depth > limits_.max_nesting)
-      throw Error(ErrorCode::limit, fmt::format("graphs are nested deeper than {}", limits_.max_nesting));
+  void enter(const Position& position, std::int64_t nodes) {
+    if (position.depth > limits_.max_nesting)
+      throw Error(ErrorCode::limit,
+                  fmt::format("graphs or functions are nested deeper than {}", limits_.max_nesting));
+    nodes_ += nodes;
+    if (nodes_ > limits_.max_nodes)
+      throw Error(ErrorCode::limit, fmt::format("has more than {} nodes", limits_.max_nodes));
+  }
+
+  void read_graph(onnx::GraphProto& graph, Scope& scope, const Position& position) {
+    enter(position, graph.node_size());
     scope.builder.graph.name = graph.name();
     read_initializers(graph, scope);
     read_inputs(graph, scope);
-    nodes_ += graph.node_size();
-    if (nodes_ > limits_.max_nodes)
-      throw Error(ErrorCode::limit, fmt::format("has more than {} nodes", limits_.max_nodes));
-    const auto is_known = [&](const std::string& name) { return knows(scope, name); };
-    const auto is_taken = [&](const std::string& name) { return scope.values.contains(name); };
-    for (const std::size_t i : topological_order(graph.node(), is_known, is_taken))
-      read_node(*graph.mutable_node(static_cast<int>(i)), scope, depth);
+    read_nodes(*graph.mutable_node(), scope, position);
     read_outputs(graph, scope);
   }
 
@@ -192,44 +194,74 @@ class OnnxReader {
     }
   }
 
-  void read_node(onnx::NodeProto& node, Scope& scope, std::int64_t depth) {
+  void read_node(onnx::NodeProto& node, Scope& scope, const Position& position) {
     const std::string domain = canonical_domain(node.domain());
     const std::string full_name = (domain.empty() ? "" : domain + "::") + node.op_type();
     ++counts_[full_name];
-    std::vector<ir::ValueId> inputs;
-    for (const std::string& name : node.input())
-      inputs.push_back(name.empty() ? ir::kNoValue : find(scope, name));
-
-    const auto opset = opsets_.find(domain);
-    if (domain.empty() && opset == opsets_.end())
-      fail(describe(node) + " belongs to an operator set that the model does not declare");
-    const std::string missing_name =
-        opset != opsets_.end() ? fmt::format("{} (opset {})", full_name, opset->second) : full_name;
+    const auto opset = position.opsets->find(domain);
+    const bool declared = opset != position.opsets->end();
+    const onnx::FunctionProto* function = functions_.find(node);
     try {
+      if (function != nullptr) return read_call(node, *function, scope, position);
+      if (domain.empty() && !declared) fail("belongs to an operator set that the model does not declare");
       const OnnxTranslation* translation = domain.empty() ? find_translation(node.op_type()) : nullptr;
       if (translation == nullptr) throw NotSupported{"unknown operator"};
-      if (opset->second < translation->since)
-        fail(fmt::format("the operator exists since operator set {}, the model declares {}",
-                         translation->since, opset->second));
-      OnnxOperator op(node, opset->second, scope.builder, tensors_, std::move(inputs));
-      op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured) {
-        Scope inner;
-        inner.outer = &scope;
-        read_graph(graph, inner, depth + 1);
-        captured = inner.captured;
-        return std::make_shared<const ir::Graph>(std::move(inner.builder.graph));
-      };
-      translation->translate(op);
-      op.finish_reading();
-      for (const auto& [name, id] : op.results()) scope.values[name] = id;
+      translate(*translation, opset->second, node, scope, position);
     } catch (const NotSupported& reason) {
-      missing_.add(missing_name, node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(),
+      missing_.add(declared ? fmt::format("{} (opset {})", full_name, opset->second) : full_name,
+                   node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name(),
                    reason.reason);
       for (const std::string& name : node.output())
         if (!name.empty()) scope.values[name] = placeholder(scope, name);
     } catch (const Error& error) {
+      if (function != nullptr && position.depth > 0)
+        throw;  // the outermost call and the innermost node say enough
       throw error.within(describe(node));
     }
+  }
+
+  void translate(const OnnxTranslation& translation, std::int64_t opset, onnx::NodeProto& node, Scope& scope,
+                 const Position& position) {
+    if (opset < translation.since)
+      fail(fmt::format("the operator exists since operator set {}, the model declares {}", translation.since,
+                       opset));
+    std::vector<ir::ValueId> inputs;
+    for (const std::string& name : node.input())
+      inputs.push_back(name.empty() ? ir::kNoValue : find(scope, name));
+    OnnxOperator op(node, opset, scope.builder, tensors_, std::move(inputs));
+    op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured) {
+      Scope inner;
+      inner.outer = &scope;
+      read_graph(graph, inner, {position.opsets, position.depth + 1});
+      captured = inner.captured;
+      return std::make_shared<const ir::Graph>(std::move(inner.builder.graph));
+    };
+    translation.translate(op);
+    op.finish_reading();
+    for (const auto& [name, id] : op.results()) scope.values[name] = id;
+  }
+
+  /// A call of a model-local function: its body is read in place.
+  void read_call(const onnx::NodeProto& call, const onnx::FunctionProto& function, Scope& scope,
+                 const Position& position) {
+    enter({nullptr, position.depth + 1}, function.node_size());
+    std::string label;
+    for (int i = 0; label.empty() && i < call.output_size(); ++i) label = call.output(i);
+    Opsets opsets = read_opsets(function.opset_import());
+    opsets.insert(position.opsets->begin(), position.opsets->end());  // for what the function leaves out
+    OnnxNodes body;
+    for (onnx::NodeProto& node : OnnxFunctions::expand(call, function, label)) *body.Add() = std::move(node);
+    read_nodes(body, scope, {&opsets, position.depth + 1});
+    for (const std::string& name : call.output())
+      if (!name.empty() && !scope.values.contains(name))
+        fail("the function does not make output '" + name + "'");
+  }
+
+  void read_nodes(OnnxNodes& nodes, Scope& scope, const Position& position) {
+    const auto is_known = [&](const std::string& name) { return knows(scope, name); };
+    const auto is_taken = [&](const std::string& name) { return scope.values.contains(name); };
+    for (const std::size_t i : topological_order(nodes, is_known, is_taken))
+      read_node(*nodes.Mutable(static_cast<int>(i)), scope, position);
   }
 
   /// Stands for what could not be translated; the graph is not used then.
@@ -268,7 +300,8 @@ class OnnxReader {
   LoadLimits limits_;
   OnnxTensors tensors_;
   MissingList missing_;
-  std::map<std::string, std::int64_t> opsets_;
+  Opsets opsets_;
+  OnnxFunctions functions_;
   std::map<std::string, std::size_t> counts_;
   std::int64_t nodes_ = 0;
 };

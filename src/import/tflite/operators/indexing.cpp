@@ -25,9 +25,7 @@ void translate_slice(TfliteOperator& op) {
       op.invalid(fmt::format("slice begins at {} with size {}", begin[i], size[i]));
     const auto axis = static_cast<std::int64_t>(i);
     starts.push_back(begin[i]);
-    ends.push_back(size[i] == -1 || __builtin_add_overflow_p(begin[i], size[i], std::int64_t{0})
-                       ? kToTheEnd
-                       : begin[i] + size[i]);
+    ends.push_back(size[i] == -1 || begin[i] > kToTheEnd - size[i] ? kToTheEnd : begin[i] + size[i]);
     axes.push_back(planar ? TfliteOperator::planar_axis(axis) : axis);
   }
   const ir::ValueId x = planar ? op.planar_input(0) : op.input(0);
@@ -54,7 +52,7 @@ void translate_strided_slice(TfliteOperator& op) {
     axes.push_back(planar ? TfliteOperator::planar_axis(axis) : axis);
     if (masked(options.shrink_axis_mask())) {  // one element, whatever the end says
       starts.push_back(begin[i]);
-      ends.push_back(begin[i] == -1 ? kToTheEnd : begin[i] + 1);
+      ends.push_back(begin[i] == -1 || begin[i] == kToTheEnd ? kToTheEnd : begin[i] + 1);
       steps.push_back(1);
       dropped.push_back(axis);
       continue;

@@ -1,6 +1,9 @@
 // Operators that change shape, order or type of what they get.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "import/tflite/operator.h"
 
 namespace saccade::import {
@@ -90,12 +93,43 @@ void translate_pad(TfliteOperator& op) {
     const Tensor* data = op.constant(2);
     if (data != nullptr && data->count() == 1) value = op.tensor_constant(data->reshaped({}));
   }
-  if (op.code() == Code::MIRROR_PAD) {
-    if (op.options<tflite::MirrorPadOptions>().mode() != tflite::MirrorPadMode::REFLECT)
-      op.unsupported("MIRROR_PAD with mode SYMMETRIC is not supported");
-    mode = "reflect";
-  }
+  if (op.code() == Code::MIRROR_PAD) mode = "reflect";
   op.finish(0, op.emit("Pad", {x, pads, value}, {{"mode", mode}}), planar);
+}
+
+/// Mirrors along one axis, the edge itself included: pieces of the reversed tensor on both sides.
+ir::ValueId mirrored(TfliteOperator& op, ir::ValueId x, std::int64_t axis, std::int64_t begin,
+                     std::int64_t end) {
+  const ir::ValueId along = op.integers_constant({axis}), backwards = op.integers_constant({-1});
+  const auto piece = [&](std::int64_t from, std::int64_t to) {
+    const ir::ValueId first = op.integers_constant({from}), last = op.integers_constant({to});
+    return op.emit("Slice", {x, first, last, along, backwards});
+  };
+  std::vector<ir::ValueId> parts;
+  if (begin > 0) parts.push_back(piece(begin - 1, -std::numeric_limits<std::int64_t>::max()));
+  parts.push_back(x);
+  if (end > 0) parts.push_back(piece(-1, -1 - end));
+  return parts.size() == 1 ? x : op.emit("Concat", std::move(parts), {{"axis", axis}});
+}
+
+void translate_mirror_pad(TfliteOperator& op) {
+  if (op.options<tflite::MirrorPadOptions>().mode() == tflite::MirrorPadMode::REFLECT)
+    return translate_pad(op);
+  const std::vector<std::int64_t> pairs = op.integers(1);
+  const Shape shape = op.input_shape(0);
+  if (pairs.size() != 2 * shape.size())
+    op.invalid(fmt::format("has {} paddings for {} dimensions", pairs.size(), shape.size()));
+  const bool planar = op.prefers_planar({0});
+  ir::ValueId x = planar ? op.planar_input(0) : op.input(0);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t begin = pairs[2 * i], end = pairs[2 * i + 1];
+    const std::int64_t most = shape[i] < 0 ? std::numeric_limits<std::int32_t>::max() : shape[i];
+    if (begin < 0 || end < 0 || begin > most || end > most)
+      op.invalid(fmt::format("mirrors {} and {} elements of {}", begin, end, shape[i]));
+    const auto axis = static_cast<std::int64_t>(i);
+    x = mirrored(op, x, planar ? TfliteOperator::planar_axis(axis) : axis, begin, end);
+  }
+  op.finish(0, x, planar);
 }
 
 void translate_cast(TfliteOperator& op) {
@@ -120,6 +154,64 @@ void translate_depth_to_space(TfliteOperator& op) {
 void translate_space_to_depth(TfliteOperator& op) {
   const std::int64_t block = op.options<tflite::SpaceToDepthOptions>().block_size();
   op.finish_planar(op.emit("SpaceToDepth", {op.planar_input(0)}, {{"blocksize", block}}));
+}
+
+/// Height, width and block of SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, with the (begin, end) pairs of
+/// input 2.
+struct Blocks {
+  std::int64_t height, width;
+  std::int64_t top, bottom, left, right;
+};
+
+Blocks blocks_of(TfliteOperator& op) {
+  const std::vector<std::int64_t> block = op.integers(1), pairs = op.integers(2);
+  if (op.rank(0) != 4 || block.size() != 2 || pairs.size() != 4)
+    op.unsupported("only blocks of height and width are supported");
+  for (const std::int64_t v : block)
+    if (v < 1 || v > std::numeric_limits<std::int32_t>::max())
+      op.invalid(fmt::format("has a block of {}", v));
+  for (const std::int64_t v : pairs)
+    if (v < 0 || v > std::numeric_limits<std::int32_t>::max())
+      op.invalid(fmt::format("has a border of {}", v));
+  return {block[0], block[1], pairs[0], pairs[1], pairs[2], pairs[3]};
+}
+
+ir::ValueId reshaped(TfliteOperator& op, ir::ValueId x, const std::vector<std::int64_t>& shape) {
+  return op.emit("Reshape", {x, op.integers_constant(shape)}, {{"allowzero", std::int64_t{0}}});
+}
+
+/// Every block's pixels become pictures of the batch: (N, C, H, W) → (bh * bw * N, C, H / bh, W / bw).
+void translate_space_to_batch(TfliteOperator& op) {
+  const Blocks b = blocks_of(op);
+  const Shape in = op.input_shape(0);
+  const std::int64_t height = in[1] + b.top + b.bottom, width = in[2] + b.left + b.right;
+  if (in[1] < 0 || in[2] < 0 || in[3] < 0) op.unsupported("height, width and channels must be known");
+  if (height % b.height != 0 || width % b.width != 0)
+    op.invalid(fmt::format("cuts {}x{} into blocks of {}x{}", height, width, b.height, b.width));
+  const ir::ValueId pads = op.integers_constant({0, 0, b.top, b.left, 0, 0, b.bottom, b.right});
+  const ir::ValueId padded = op.emit("Pad", {op.planar_input(0), pads}, {{"mode", std::string("constant")}});
+  const std::int64_t rows = height / b.height, columns = width / b.width;
+  const ir::ValueId cut = reshaped(op, padded, {-1, in[3], rows, b.height, columns, b.width});
+  const ir::ValueId turned =
+      op.emit("Transpose", {cut}, {{"perm", std::vector<std::int64_t>{3, 5, 0, 1, 2, 4}}});
+  op.finish_planar(reshaped(op, turned, {-1, in[3], rows, columns}));
+}
+
+/// The way back, then the borders are cropped.
+void translate_batch_to_space(TfliteOperator& op) {
+  const Blocks b = blocks_of(op);
+  const Shape in = op.input_shape(0);
+  if (in[1] < 0 || in[2] < 0 || in[3] < 0) op.unsupported("height, width and channels must be known");
+  const std::int64_t height = in[1] * b.height, width = in[2] * b.width;
+  if (b.top + b.bottom > height || b.left + b.right > width)
+    op.invalid(fmt::format("crops more than there is of {}x{}", height, width));
+  const ir::ValueId cut = reshaped(op, op.planar_input(0), {b.height, b.width, -1, in[3], in[1], in[2]});
+  const ir::ValueId turned =
+      op.emit("Transpose", {cut}, {{"perm", std::vector<std::int64_t>{2, 3, 4, 0, 5, 1}}});
+  const ir::ValueId whole = reshaped(op, turned, {-1, in[3], height, width});
+  const ir::ValueId from = op.integers_constant({b.top, b.left}),
+                    to = op.integers_constant({height - b.bottom, width - b.right});
+  op.finish_planar(op.emit("Slice", {whole, from, to, op.integers_constant({2, 3})}));
 }
 
 void translate_pack(TfliteOperator& op) {
@@ -162,9 +254,17 @@ void translate_split_v(TfliteOperator& op) {
   const std::int64_t whole =
       op.input_shape(0)[static_cast<std::size_t>(normal_axis(op, axes[0], op.rank(0)))];
   std::int64_t known = 0;
-  for (const std::int64_t size : sizes) known += size > 0 ? size : 0;
-  for (std::int64_t& size : sizes)
-    if (size == -1) size = whole >= 0 ? whole - known : -1;
+  for (const std::int64_t size : sizes) {
+    if (size < -1 || size > std::numeric_limits<std::int32_t>::max())
+      op.invalid(fmt::format("cuts a piece of {}", size));
+    known += std::max<std::int64_t>(size, 0);
+  }
+  for (std::int64_t& size : sizes) {
+    if (size != -1) continue;
+    if (whole < 0)
+      op.unsupported("SPLIT_V of an unknown length into a piece that takes the rest is not supported");
+    size = whole - known;
+  }
   split(op, 0, 2, op.integers_constant(sizes));
 }
 
@@ -184,19 +284,21 @@ void translate_fill(TfliteOperator& op) {
 }
 
 constexpr TfliteTranslation kTranslations[] = {
+    {Code::BATCH_TO_SPACE_ND, translate_batch_to_space},
     {Code::BROADCAST_TO, translate_broadcast_to},
     {Code::CAST, translate_cast},
     {Code::CONCATENATION, translate_concatenation},
     {Code::DEPTH_TO_SPACE, translate_depth_to_space},
     {Code::EXPAND_DIMS, translate_expand_dims},
     {Code::FILL, translate_fill},
-    {Code::MIRROR_PAD, translate_pad},
+    {Code::MIRROR_PAD, translate_mirror_pad},
     {Code::PACK, translate_pack},
     {Code::PAD, translate_pad},
     {Code::PADV2, translate_pad},
     {Code::RESHAPE, translate_reshape},
     {Code::SHAPE, translate_shape},
     {Code::SPACE_TO_DEPTH, translate_space_to_depth},
+    {Code::SPACE_TO_BATCH_ND, translate_space_to_batch},
     {Code::SPLIT, translate_split},
     {Code::SPLIT_V, translate_split_v},
     {Code::SQUEEZE, translate_squeeze},
