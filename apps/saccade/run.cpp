@@ -12,6 +12,7 @@
 #include "config_file.h"
 #include "find_model.h"
 #include "job_output.h"
+#include "plan_options.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
 
@@ -125,7 +126,7 @@ JobOptions job_options(const RunArguments& a) {
   if (a.resize == "bilinear") job.resize = ResizeRule::bilinear;
   if (a.resize == "area") job.resize = ResizeRule::area;
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
-  if (!a.isa.empty()) job.max_isa = parse_isa(a.isa);
+  if (!a.isa.empty()) job.max_isa = usable_isa(a.isa);
   for (const std::string& option : a.encoder_options) {
     const auto equals = option.find('=');
     if (equals == std::string::npos || equals == 0)

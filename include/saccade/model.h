@@ -16,9 +16,18 @@
 
 namespace saccade {
 
-namespace ir { class Graph; }
-namespace compiler { class Target; struct CompiledGraph; }
-namespace runtime { struct ModelImpl; struct PlanImpl; struct ContextImpl; }
+namespace ir {
+class Graph;
+}
+namespace compiler {
+class Target;
+struct CompiledGraph;
+}  // namespace compiler
+namespace runtime {
+struct ModelImpl;
+struct PlanImpl;
+struct ContextImpl;
+}  // namespace runtime
 
 /// An input or output as the model declares it; unknown dimensions are -1.
 struct TensorInfo {
@@ -37,10 +46,11 @@ struct LoadLimits {
 };
 
 struct CompileOptions {
-  /// Concrete shapes by input name; inputs that are not named keep their declared shape, whose unknown leading
-  /// dimension becomes 1. Any other unknown dimension is an Error(shape_mismatch) that names it.
+  /// Concrete shapes by input name; inputs that are not named keep their declared shape, whose unknown
+  /// leading dimension becomes 1. Any other unknown dimension is an Error(shape_mismatch) that names it.
   std::vector<std::pair<std::string, Shape>> input_shapes;
-  /// If > 0, the leading dimension of every input is rewritten to it, also where the model fixes it, if the graph allows.
+  /// If > 0, the leading dimension of every input is rewritten to it, also where the model fixes it, if the
+  /// graph allows.
   std::int64_t batch = 0;
   /// Highest instruction set to use; further capped by SACCADE_MAX_ISA and by what the machine has.
   std::optional<Isa> max_isa;
@@ -49,7 +59,8 @@ struct CompileOptions {
 };
 
 struct ContextOptions {
-  /// Threads that share one execution (latency mode). 1 runs on the calling thread alone. Results do not depend on it.
+  /// Threads that share one execution (latency mode). 1 runs on the calling thread alone. Results do not
+  /// depend on it.
   int threads = 1;
 };
 
@@ -76,8 +87,8 @@ class Plan {
 /// One execution at a time: not thread-safe; use one context a thread. Steady state allocates nothing.
 class Context {
  public:
-  /// Reads `inputs` (dense, row-major, the plan's shapes and dtypes, the plan's order) and writes `outputs` (likewise, preallocated).
-  /// Throws Error(shape_mismatch) naming tensor, expected and given shape.
+  /// Reads `inputs` (dense, row-major, the plan's shapes and dtypes, the plan's order) and writes `outputs`
+  /// (likewise, preallocated). Throws Error(shape_mismatch) naming tensor, expected and given shape.
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// Allocating convenience form.
   std::vector<Tensor> run(std::span<const Tensor> inputs);
@@ -94,8 +105,8 @@ class Context {
 /// A loaded model. Immutable; copies share it; safe to use from many threads at once.
 class Model {
  public:
-  /// Reads ONNX or TFLite (told apart by content). Throws Error(not_found | io | invalid_model | unsupported | limit);
-  /// for unsupported operators the message lists all of them.
+  /// Reads ONNX or TFLite (told apart by content). Throws Error(not_found | io | invalid_model | unsupported
+  /// | limit); for unsupported operators the message lists all of them.
   static Model load(const std::filesystem::path& path, const LoadLimits& limits = {});
 
   const ModelSpec& spec() const;
@@ -108,7 +119,8 @@ class Model {
   Plan compile(const CompileOptions& options = {}) const;
   /// Compiles for a given backend (used by Saccade's own pipeline).
   Plan compile(const compiler::Target& target, const CompileOptions& options) const;
-  /// Runs the plain reference executor: slow, the oracle of the tests. Inputs in the model's order, any admissible shapes.
+  /// Runs the plain reference executor: slow, the oracle of the tests. Inputs in the model's order, any
+  /// admissible shapes.
   std::vector<Tensor> interpret(std::span<const Tensor> inputs) const;
 
   const runtime::ModelImpl& impl() const { return *impl_; }

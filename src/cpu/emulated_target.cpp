@@ -38,6 +38,7 @@ constexpr Emulation kEmulations[] = {
     {"conv.pointwise.avx512.fp32", emulated::conv_pointwise},
     {"conv.single.avx512.fp32", emulated::conv_single},
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
+    {"conv_transpose.patch.avx512.fp32", emulated::conv_transpose_patch},
     {"conv.winograd4.avx512.fp32", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},

@@ -19,6 +19,17 @@ int refuse_open(AVFormatContext* /*input*/, AVIOContext** /*io*/, const char* ur
   return AVERROR(EPERM);
 }
 
+/// The format of what `io` begins with. The name's extension is only a hint for formats that have no
+/// signature; for a picture FFmpeg trusts it more than the first bytes of a JPEG, and would treat the file as
+/// one of a numbered series.
+const AVInputFormat* find_format(AVIOContext* io, const std::string& name) {
+  const AVInputFormat* format = nullptr;
+  if (av_probe_input_buffer2(io, &format, name.c_str(), nullptr, 0, 0) < 0) return nullptr;
+  if (std::string_view(format->name) != "image2") return format;
+  format = nullptr;
+  return av_probe_input_buffer2(io, &format, "", nullptr, 0, 0) < 0 ? nullptr : format;
+}
+
 bool is_cover(const AVStream& stream) { return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; }
 bool is_video(const AVStream& stream) {
   return stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover(stream);
@@ -53,10 +64,9 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   if (raw == nullptr) throw Error(ErrorCode::limit, "out of memory for a demuxer");
   raw->pb = file_.context();
   raw->io_open = refuse_open;
-  // Only the extension is shown to FFmpeg, as a hint for formats that have no signature.
-  const std::string hint = "input" + path.extension().string();
-  if (const int code = avformat_open_input(&raw, hint.c_str(), nullptr, nullptr);
-      code < 0) {  // frees `raw` itself
+  const AVInputFormat* format = find_format(file_.context(), "input" + path.extension().string());
+  // Where no format was found, this looks once more, by content alone, and says so.
+  if (const int code = avformat_open_input(&raw, "", format, nullptr); code < 0) {  // frees `raw` itself
     if (code == AVERROR_INVALIDDATA) {
       const std::string said = take_log();
       throw Error(ErrorCode::media, path.string() + ": is not a video or picture that can be read" +

@@ -47,6 +47,7 @@ std::vector<Case> conv_cases() {
         conv("overlapping 4x4 of " + name, "ConvTranspose", {1, channels, 5, 8}, 17, overlapping));
   }
   cases.push_back(conv("single pixel", "Conv", {2, 40, 1, 1}, 75, pointwise));
+  cases.push_back(conv("doubling 2x2 to one filter", "ConvTranspose", {2, 16, 9, 13}, 1, doubling));
   cases.push_back(conv("few filters", "Conv", {2, 21, 9, 27}, 2, three));
   cases.push_back(conv("groups", "Conv", {1, 24, 10, 11}, 36, three, 4));
   Case fused = conv("residual and activation in slices", "Conv", {2, 16, 12, 9}, 16, three);

@@ -27,6 +27,29 @@ TEST(ConvTranspose, DoublesSize) {
                .stride_w = 2});
 }
 
+TEST(ConvTranspose, Patches) {
+  for (std::int64_t stride : {1, 2, 3})
+    for (std::int64_t filters : {1, 2, 3})
+      for (std::int64_t gap : {0, 2}) {
+        if (stride * stride * filters > 12) continue;
+        ConvCase c{.batch = 2,
+                   .channels = 9,
+                   .filters = filters,
+                   .in_h = 21,
+                   .in_w = 26,
+                   .kernel_h = stride,
+                   .kernel_w = stride,
+                   .stride_h = stride,
+                   .stride_w = stride,
+                   .activation = "sigmoid",
+                   .dst_gap = gap};
+        c.transposed = true;
+        const std::vector<std::string> ran = check_conv_kernels(c);
+        EXPECT_THAT(ran, ::testing::Contains("conv_transpose.patch.portable.fp32")) << describe(c);
+        EXPECT_THAT(ran, ::testing::Contains("conv_transpose.patch.avx512.fp32.emulated")) << describe(c);
+      }
+}
+
 TEST(ConvTranspose, Geometry) {
   for (std::int64_t kernel : {1, 2, 3, 4, 5})
     for (std::int64_t stride : {1, 2, 3, 4})

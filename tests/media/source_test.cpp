@@ -129,6 +129,24 @@ TEST(Source, PicturesAreToldByContent) {
   EXPECT_EQ(count_frames(source), 1);
 }
 
+TEST(Source, LargeAndSmallJpegsArePicturesWhateverTheirName) {
+  Scratch scratch;
+  for (const char* size : {"16x16", "640x480"}) {
+    const auto jpeg = scratch / "picture.jpg", other = scratch / "picture.png";
+    ffmpeg(std::string("-f lavfi -i testsrc2=s=") + size + " -frames:v 1 -q:v 1 {}", {jpeg});
+    std::filesystem::copy_file(jpeg, other, std::filesystem::copy_options::overwrite_existing);
+    for (const auto& name : {jpeg, other}) {
+      Source source(name);
+      EXPECT_TRUE(source.still()) << name << " " << size;
+      EXPECT_EQ(source.video().codecpar->codec_id, AV_CODEC_ID_MJPEG);
+      EXPECT_EQ(count_frames(source), 1);
+    }
+  }
+  const auto text = scratch / "text.jpg";
+  write_text(text, std::string(10000, 'x'));
+  error_of(text);
+}
+
 TEST(Source, PlaylistsOpenNothing) {
   Scratch scratch;
   const auto clip = scratch / "clip.ts", list = scratch / "list.m3u8";

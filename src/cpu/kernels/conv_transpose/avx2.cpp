@@ -9,5 +9,6 @@ namespace {
 }  // namespace
 
 void conv_transpose(const compiler::KernelArgs& args) noexcept { run_conv_transpose(args); }
+void conv_transpose_patch(const compiler::KernelArgs& args) noexcept { run_patches(args); }
 
 }  // namespace saccade::cpu::avx2

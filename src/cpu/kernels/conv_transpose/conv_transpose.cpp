@@ -56,13 +56,37 @@ struct Packed {
 const char* can_run(const KernelQuery& query) { return check_conv(query); }
 
 template <Isa kIsa>
+const char* can_run_patch(const KernelQuery& query) {
+  if (const char* why = check_conv(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.groups != 1) return "grouped";
+  if (q.kernel_h != q.stride_h || q.kernel_w != q.stride_w) return "kernel and stride differ";
+  if (q.dilation_h != 1 && q.kernel_h > 1) return "dilated";
+  if (q.dilation_w != 1 && q.kernel_w > 1) return "dilated";
+  if (q.pad_top != 0 || q.pad_left != 0) return "padded";
+  if (q.out_h != q.in_h * q.stride_h || q.out_w != q.in_w * q.stride_w)
+    return "output is cropped or extended";
+  if (q.kernel_h * q.kernel_w * q.filters > tile_vectors(lanes(kIsa)) * lanes(kIsa))
+    return "too many filters";
+  return nullptr;
+}
+
+template <Isa kIsa>
+double cost_patch(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const std::int64_t patch = q.kernel_h * q.kernel_w * q.filters;
+  const double scatter = static_cast<double>(q.in_h * q.in_w * patch) * 0.4;
+  return static_cast<double>(q.in_h) * tile_row_ns(kIsa, q.in_w, patch, q.channels, 1) + scatter;
+}
+
+template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const std::int64_t width = lanes(kIsa);
-  const double used = static_cast<double>((q.filters + width - 1) / width * width);
-  const double work =
-      static_cast<double>(q.in_h * q.in_w * q.groups * q.channels * q.kernel_h * q.kernel_w) * used;
-  return work / (0.8 * multiply_adds_per_ns(kIsa));
+  // As many ordinary convolutions as the stride has phases, of a share of the taps each.
+  const double rows = static_cast<double>(q.in_h * q.stride_h * q.stride_w * q.groups);
+  const std::int64_t taps =
+      (q.kernel_h * q.kernel_w + q.stride_h * q.stride_w - 1) / (q.stride_h * q.stride_w);
+  return rows * tile_row_ns(kIsa, q.in_w, q.filters, q.channels * taps, taps);
 }
 
 void pack(const ConvQuery& q, int lanes, Packed& packed) {
@@ -85,10 +109,8 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
     std::copy_n(q.bias + g * q.filters, q.filters, packed.bias.data() + g * s.vectors * lanes);
 }
 
-template <Isa kIsa>
-PreparedKernel prepare(const KernelQuery& query) {
-  const ConvQuery q = read_conv(query);
-  const int width = lanes(kIsa);
+// Everything but packed filters and tasks.
+std::shared_ptr<Packed> prepare_both(const ConvQuery& q) {
   auto packed = std::make_shared<Packed>(Axis(q.kernel_h, q.stride_h, q.dilation_h, q.pad_top, q.out_h),
                                          Axis(q.kernel_w, q.stride_w, q.dilation_w, q.pad_left, q.out_w));
   ConvTransposeState& s = packed->state;
@@ -100,6 +122,30 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.phases_h = packed->rows.phases.data(), s.phases_w = packed->columns.phases.data();
   s.most_taps = packed->rows.most_taps() * packed->columns.most_taps();
   s.taps = q.kernel_h * q.kernel_w;
+  return packed;
+}
+
+PreparedKernel finish(const KernelQuery& query, std::shared_ptr<Packed> packed, std::int64_t tasks,
+                      std::size_t scratch) {
+  packed->state.weights = packed->weights.data();
+  packed->state.bias = packed->bias.data();
+  packed->state.zeros = packed->zeros.data();
+  PreparedKernel prepared;
+  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
+  prepared.phase_tasks = {tasks};
+  prepared.thread_scratch = scratch;
+  prepared.constants_used.assign(query.inputs.size(), true);
+  prepared.constants_used[0] = false;
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+template <Isa kIsa>
+PreparedKernel prepare(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const int width = lanes(kIsa);
+  std::shared_ptr<Packed> packed = prepare_both(q);
+  ConvTransposeState& s = packed->state;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
   packed->weights =
@@ -107,23 +153,50 @@ PreparedKernel prepare(const KernelQuery& query) {
   packed->bias = PackedFloats(static_cast<std::size_t>(q.groups * s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   pack(q, width, *packed);
-  s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
   s.rows = (q.out_h + q.stride_h - 1) / q.stride_h;
   s.band_rows = std::min<std::int64_t>(s.rows, 4);
   s.bands = (s.rows + s.band_rows - 1) / s.band_rows;
   s.splits = std::min<std::int64_t>(s.blocks, std::max<std::int64_t>(1, 8 / s.bands));
+  return finish(query, packed, q.batch * s.bands * s.groups * s.splits, tile_scratch(s.most_taps));
+}
 
-  PreparedKernel prepared;
-  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
-  prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
-  prepared.thread_scratch = tile_scratch(s.most_taps);
-  prepared.constants_used.assign(query.inputs.size(), true);
-  prepared.constants_used[0] = false;
-  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
-  return prepared;
+template <Isa kIsa>
+PreparedKernel prepare_patch(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const int width = lanes(kIsa);
+  std::shared_ptr<Packed> packed = prepare_both(q);
+  ConvTransposeState& s = packed->state;
+  s.patch = s.taps * q.filters;
+  s.vectors = (s.patch + width - 1) / width;
+  s.blocks = 1;
+  const std::int64_t step = s.vectors * width;
+  packed->weights = PackedFloats(static_cast<std::size_t>(step * q.channels));
+  packed->bias = PackedFloats(static_cast<std::size_t>(step));
+  for (std::int64_t t = 0; t < s.taps; ++t)
+    for (std::int64_t f = 0; f < q.filters; ++f) {
+      const std::int64_t column = t * q.filters + f;
+      for (std::int64_t c = 0; c < q.channels; ++c)
+        packed->weights[static_cast<std::size_t>(c * step + column)] =
+            q.weights[(c * q.filters + f) * s.taps + t];
+      if (q.bias != nullptr) packed->bias[static_cast<std::size_t>(column)] = q.bias[f];
+    }
+  // Some 20,000 vector operations a task.
+  constexpr std::int64_t kOperations = 20000;
+  s.rows = q.in_h;
+  s.band_rows = std::clamp<std::int64_t>(kOperations / (q.in_w * s.vectors * (q.channels + 8)), 1, q.in_h);
+  s.bands = (q.in_h + s.band_rows - 1) / s.band_rows;
+  s.splits = 1;
+  return finish(query, packed, q.batch * s.bands, static_cast<std::size_t>(q.in_w * step) * sizeof(float));
 }
 
 constexpr KernelDesc kTable[] = {
+    {"conv_transpose.patch.avx512.fp32", "ConvTranspose", Isa::avx512, false, can_run_patch<Isa::avx512>,
+     cost_patch<Isa::avx512>, prepare_patch<Isa::avx512>, avx512::conv_transpose_patch},
+    {"conv_transpose.patch.avx2.fp32", "ConvTranspose", Isa::avx2, false, can_run_patch<Isa::avx2>,
+     cost_patch<Isa::avx2>, prepare_patch<Isa::avx2>, avx2::conv_transpose_patch},
+    {"conv_transpose.patch.portable.fp32", "ConvTranspose", Isa::portable, false,
+     can_run_patch<Isa::portable>, cost_patch<Isa::portable>, prepare_patch<Isa::portable>,
+     portable::conv_transpose_patch},
     {"conv_transpose.avx512.fp32", "ConvTranspose", Isa::avx512, false, can_run, cost<Isa::avx512>,
      prepare<Isa::avx512>, avx512::conv_transpose},
     {"conv_transpose.avx2.fp32", "ConvTranspose", Isa::avx2, false, can_run, cost<Isa::avx2>,

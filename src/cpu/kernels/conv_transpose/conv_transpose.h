@@ -36,21 +36,29 @@ struct ConvTransposeState {
   const float* bias;   ///< [group][vectors x lanes], padded
   const float* zeros;  ///< `channels` of them
 
+  // Where stride and kernel are equal and the filters few: one product a pixel gives all taps and filters of
+  // its patch, [ky][kx][filter]. Zero otherwise.
+  std::int64_t patch;
+
   // Tasks of an image: bands of input-sized rows x groups x ranges of blocks.
   std::int64_t rows, band_rows, bands, splits;
 };
 
 namespace portable {
 void conv_transpose(const compiler::KernelArgs& args) noexcept;
-}
+void conv_transpose_patch(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
 namespace avx2 {
 void conv_transpose(const compiler::KernelArgs& args) noexcept;
-}
+void conv_transpose_patch(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
 namespace avx512 {
 void conv_transpose(const compiler::KernelArgs& args) noexcept;
-}
+void conv_transpose_patch(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void conv_transpose(const compiler::KernelArgs& args) noexcept;
-}
+void conv_transpose_patch(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

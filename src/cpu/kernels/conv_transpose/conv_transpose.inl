@@ -93,3 +93,50 @@ inline void run_conv_transpose(const compiler::KernelArgs& args) {
     }
   }
 }
+
+/// Rows of input pixels times all taps and filters, then each patch to its place.
+inline void run_patches(const compiler::KernelArgs& args) {
+  const ConvTransposeState& s = *static_cast<const ConvTransposeState*>(args.state);
+  float* sums = static_cast<float*>(args.thread_scratch);
+  const int vectors = static_cast<int>(s.vectors);
+  const std::int64_t step = s.vectors * kLanes, width = s.stride_w * s.filters;
+  const Cut cut = cut_pixels(s.in_w, tile_pixels(kLanes, vectors));
+  Output out;
+  out.bias = s.bias;
+  out.residual = nullptr;
+  out.residual_pixel = 0;
+  out.dst_pixel = step;
+  out.epilogue = &s.epilogue;
+  out.tail = kLanes;
+  out.resume = out.partial = false;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / s.bands, band = task % s.bands;
+    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
+    float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
+    for (std::int64_t y = band * s.band_rows; y < smaller(s.in_h, (band + 1) * s.band_rows); ++y) {
+      Run run = {src + y * s.src_row, s.weights, s.channels};
+      out.dst = sums;
+      if (cut.larger > 0) {
+        run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.src_pixel, cut.larger, out);
+        run.x += cut.larger * (cut.size + 1) * s.src_pixel;
+        out.dst += cut.larger * (cut.size + 1) * step;
+      }
+      run_tile(vectors, static_cast<int>(cut.size), &run, 1, s.src_pixel, cut.tiles - cut.larger, out);
+      for (std::int64_t ky = 0; ky < s.stride_h; ++ky) {
+        float* row = dst + (y * s.stride_h + ky) * s.out_w * s.dst_pixel;
+        const float* from = sums + ky * width;
+        if (s.dst_pixel == s.filters && width == 2) {
+          for (std::int64_t x = 0; x < s.in_w; ++x) {
+            row[2 * x] = from[x * step];
+            row[2 * x + 1] = from[x * step + 1];
+          }
+          continue;
+        }
+        for (std::int64_t x = 0; x < s.in_w; ++x)
+          for (std::int64_t kx = 0; kx < s.stride_w; ++kx)
+            for (std::int64_t f = 0; f < s.filters; ++f)
+              row[(x * s.stride_w + kx) * s.dst_pixel + f] = from[x * step + kx * s.filters + f];
+      }
+    }
+  }
+}

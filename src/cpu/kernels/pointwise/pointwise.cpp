@@ -113,12 +113,12 @@ std::int64_t pixels_of_task(const PointwiseState& s) {
 template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  constexpr std::int64_t kFirstLevelFloats = 4096;
+  constexpr std::int64_t kChunkFloats = 8192;
   const int width = lanes(kIsa);
   std::shared_ptr<Packed> packed = prepare_both(q, width, false);
   PointwiseState& s = packed->state;
   const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
-  const std::int64_t chunks = (q.channels * widest + kFirstLevelFloats - 1) / kFirstLevelFloats;
+  const std::int64_t chunks = (q.channels * widest + kChunkFloats - 1) / kChunkFloats;
   s.chunk = (q.channels + chunks - 1) / chunks;
   s.task_pixels = pixels_of_task(s);
   s.pixel_tasks = (s.pixels + s.task_pixels - 1) / s.task_pixels;

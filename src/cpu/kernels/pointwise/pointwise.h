@@ -17,8 +17,7 @@ struct PointwiseState {
   Epilogue epilogue;
 
   std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
-  std::int64_t
-      chunk;  ///< channels accumulated at a time, so that a block's filters stay in the first-level cache
+  std::int64_t chunk;            ///< channels accumulated at a time, so that a block's filters stay near
   /// [block][channel][vectors of the block x lanes], padded with zeros.
   const float* weights;
   const float* bias;  ///< padded
