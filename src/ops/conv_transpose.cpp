@@ -28,7 +28,11 @@ void infer(InferContext& context) {
   std::int64_t outputs = 0;
   if (__builtin_mul_overflow(w[1], group, &outputs))
     context.fail("group " + std::to_string(group) + " is too large");
-  check_convolution(context, group, w[0], outputs);
+  check_channels(context, 1, group, w[0]);
+  if (context.dtype(1) != context.dtype(0))
+    context.fail(std::string("input is ") + dtype_name(context.dtype(0)) + ", weights are " +
+                 dtype_name(context.dtype(1)));
+  check_bias(context, 2, context.dtype(0), outputs);
   const Shape kernel = spatial_dims(w);
   if (const auto given = context.node().integers("kernel_shape"); !given.empty() && given != kernel)
     context.mismatch("kernel_shape is " + shape_string(given) + ", the weights have " + shape_string(kernel));

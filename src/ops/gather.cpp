@@ -2,9 +2,7 @@
 // end.
 #include <cstring>
 
-#include "ops/convert.h"
-#include "ops/indexing.h"
-#include "ops/table.h"
+#include "ops/indices.h"
 
 namespace saccade::ops {
 
@@ -18,8 +16,7 @@ std::size_t axis_of(const NodeView& context) {
 
 void infer(InferContext& context) {
   const std::size_t axis = axis_of(context);
-  if (context.dtype(1) != DType::i32 && context.dtype(1) != DType::i64)
-    context.fail(std::string("indices must be int32 or int64, are ") + dtype_name(context.dtype(1)));
+  require_index_type(context, 1);
   Shape shape = context.shape(0);
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), context.shape(1).begin(),
@@ -39,10 +36,7 @@ void evaluate(EvalContext& context) {
   auto* dst = static_cast<std::byte*>(context.out().raw());
   for (std::int64_t o = 0; o < outer; ++o) {
     for (const std::int64_t given : indices.values<std::int64_t>()) {
-      if (given < -length || given >= length)
-        context.fail("index " + std::to_string(given) + " is out of range for dimension " +
-                     std::to_string(length));
-      const std::int64_t index = given < 0 ? given + length : given;
+      const std::int64_t index = checked_index(context, given, length);
       std::memcpy(dst, src + static_cast<std::size_t>(o * length + index) * block, block);
       dst += block;
     }

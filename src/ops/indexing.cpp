@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/convert.h"
+
 namespace saccade::ops {
 
 Strides dense_strides(const Shape& shape) {
@@ -82,9 +84,7 @@ double scalar_value(const NodeView& context, std::size_t input) {
   if (tensor.count() != 1)
     context.fail("input " + std::to_string(input) + " must have one element, has shape " +
                  shape_string(tensor.shape()));
-  if (tensor.dtype() == DType::f32) return static_cast<double>(tensor.data<float>()[0]);
-  if (tensor.dtype() == DType::f64) return tensor.data<double>()[0];
-  return static_cast<double>(scalar_integer(context, input));
+  return convert(tensor, DType::f64).data<double>()[0];
 }
 
 }  // namespace saccade::ops

@@ -32,7 +32,7 @@ Strides broadcast_strides(const Shape& from, const Shape& to);
 
 /// A known integer input (i32 or i64, rank 0 or 1) as a list.
 std::vector<std::int64_t> integer_list(const NodeView& context, std::size_t input);
-/// A known integer or float input of one element as a number.
+/// A known input of one element as a number.
 double scalar_value(const NodeView& context, std::size_t input);
 std::int64_t scalar_integer(const NodeView& context, std::size_t input);
 

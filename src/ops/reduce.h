@@ -42,9 +42,10 @@ void for_each_reduction(const Shape& shape, const std::vector<std::size_t>& axes
 }
 
 /// A reduction as a fold: add(x) for each element, then result<T>(count). Floats accumulate in double.
-template <class Fold>
+template <class Fold, bool kBool>
 void evaluate_reduce(EvalContext& context) {
-  visit_number(context, context.dtype(0), [&](auto tag) {
+  if (context.dtype(0) == DType::boolean && !kBool) context.unsupported("not defined for bool");
+  visit_any(context, context.dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* x = context.input(0).data<T>();
     T* y = context.out().template data<T>();
@@ -60,14 +61,15 @@ void evaluate_reduce(EvalContext& context) {
   });
 }
 
-template <class Fold>
+/// kBool: defined for bool too.
+template <class Fold, bool kBool = false>
 constexpr OpDef reduction(std::string_view name) {
   OpDef op;
   op.name = name;
   op.attributes = kReduceAttributes;
   op.max_inputs = 2;
   op.infer = infer_reduce;
-  op.evaluate = evaluate_reduce<Fold>;
+  op.evaluate = evaluate_reduce<Fold, kBool>;
   return op;
 }
 

@@ -32,6 +32,6 @@ struct MaxFold {
 
 }  // namespace
 
-constinit const OpDef kReduceMax = reduction<MaxFold>("ReduceMax");
+constinit const OpDef kReduceMax = reduction<MaxFold, true>("ReduceMax");
 
 }  // namespace saccade::ops

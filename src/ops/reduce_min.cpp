@@ -32,6 +32,6 @@ struct MinFold {
 
 }  // namespace
 
-constinit const OpDef kReduceMin = reduction<MinFold>("ReduceMin");
+constinit const OpDef kReduceMin = reduction<MinFold, true>("ReduceMin");
 
 }  // namespace saccade::ops

@@ -106,5 +106,28 @@ TEST(GlobalPool, KeepsTheRank) {
   expect_floats(run("GlobalMaxPool", {x}), {1, 2, 1, 1}, {6, -1});
 }
 
+TEST(LpPool, NormsOfWindows) {
+  const Tensor x = floats({1, 1, 3}, {3, -4, 12});
+  expect_floats(run("LpPool", {x}, {{"kernel_shape", list({2})}}), {1, 1, 2}, {5, 12.649111}, 1e-5);
+  expect_floats(run("LpPool", {x}, {{"kernel_shape", list({2})}, {"p", integer(1)}, {"pads", list({1, 0})}}),
+                {1, 1, 3}, {3, 7, 16}, 1e-5);
+  expect_floats(run("GlobalLpPool", {x}), {1, 1, 1}, {13}, 1e-5);
+}
+
+TEST(MaxUnpool, InvertsMaxPool) {
+  const Tensor x = floats({1, 1, 4, 4}, {1, 2, 5, 3, 4, 9, 8, 1, 0, 1, 2, 6, 7, 3, 1, 2});
+  const ir::Attributes attributes{{"kernel_shape", list({2, 2})}, {"strides", list({2, 2})}};
+  const auto pooled = run_all("MaxPool", {x}, attributes, 2);
+  expect_floats(run("MaxUnpool", {pooled[0], pooled[1]}, attributes), {1, 1, 4, 4},
+                {0, 0, 0, 0, 0, 9, 8, 0, 0, 0, 0, 6, 7, 0, 0, 0});
+  const Tensor larger = run("MaxUnpool", {pooled[0], pooled[1], ints({1, 1, 5, 5})}, attributes);
+  expect_floats(larger, {1, 1, 5, 5},
+                {0, 0, 0, 0, 0, 0, 9, 8, 0, 0, 0, 0, 0, 6, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  expect_refused(ErrorCode::shape_mismatch, "output_shape", "MaxUnpool",
+                 {pooled[0], pooled[1], ints({1, 1, 3, 5})}, attributes);
+  expect_refused(ErrorCode::invalid_model, "index 99", "MaxUnpool",
+                 {floats({1, 1, 1, 1}, {1}), ints({1, 1, 1, 1}, {99})}, attributes);
+}
+
 }  // namespace
 }  // namespace saccade::ops

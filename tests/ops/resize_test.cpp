@@ -1,5 +1,7 @@
 // Geometry of Resize. Expected values are the ONNX specification's, and where it leaves a choice, those of
 // docs/numerics.md.
+#include <limits>
+
 #include "ops/op_check.h"
 
 namespace saccade::ops {
@@ -167,6 +169,30 @@ TEST(Resize, RefusesWhatCannotBe) {
   expect_refused(ErrorCode::invalid_model, "size -1", "Resize", {x, absent(), absent(), ints({1, 1, -1, 2})});
   expect_refused(ErrorCode::invalid_model, "'bilinear'", "Resize", {x, absent(), scales({1, 1, 2, 2})},
                  {{"mode", text("bilinear")}});
+}
+
+Tensor sample(const Tensor& x, const Tensor& grid, const char* mode, const char* padding,
+              bool align_corners) {
+  return run(
+      "GridSample", {x, grid},
+      {{"mode", text(mode)}, {"padding_mode", text(padding)}, {"align_corners", integer(align_corners)}});
+}
+
+TEST(GridSample, CornersAndOutside) {
+  const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
+  const Tensor grid = floats({1, 1, 4, 2}, {-1, -1, 1, 1, 0, 0, 2, 0});
+  expect_floats(sample(x, grid, "linear", "zeros", true), {1, 1, 1, 4}, {1, 4, 2.5, 1.5});
+  expect_floats(sample(x, grid, "linear", "zeros", false), {1, 1, 1, 4}, {0.25, 1, 2.5, 0});
+  expect_floats(sample(x, grid, "linear", "border", false), {1, 1, 1, 4}, {1, 4, 2.5, 3});
+  expect_floats(sample(x, grid, "nearest", "border", true), {1, 1, 1, 4}, {1, 4, 1, 2});
+  expect_floats(sample(x, grid, "linear", "reflection", true), {1, 1, 1, 4}, {1, 4, 2.5, 2.5});
+  expect_floats(
+      sample(x, floats({1, 1, 1, 2}, {std::numeric_limits<float>::quiet_NaN(), 0}), "linear", "zeros", true),
+      {1, 1, 1, 1}, {0});
+  expect_refused(ErrorCode::shape_mismatch, "does not fit", "GridSample",
+                 {x, floats({1, 1, 1, 3}, {0, 0, 0})});
+  expect_refused(ErrorCode::invalid_model, "padding_mode", "GridSample", {x, grid},
+                 {{"padding_mode", text("wrap")}});
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+// Quantised convolution: exact int32 sums (bias included) times x_scale * w_scale / y_scale, rounded to even,
+// saturated. Inputs: x, its scale and zero point, w likewise (one value, or one a filter), y's scale and zero
+// point, int32 bias.
+#include "ops/convolution.h"
+#include "ops/quantization.h"
+
+namespace saccade::ops {
+
+namespace {
+
+constexpr AttributeDef kAttributes[] = {
+    {"strides", AttributeKind::integers}, {"dilations", AttributeKind::integers},
+    {"pads", AttributeKind::integers},    {"group", AttributeKind::integer},
+    {"auto_pad", AttributeKind::text},    {"kernel_shape", AttributeKind::integers}};
+
+void infer(InferContext& context) {
+  const Shape y = convolution_shape(context, 3);
+  check_granularity(context, 1, 1, "scale of x");
+  check_granularity(context, 2, 1, "zero point of x");
+  check_granularity(context, 4, y[1], "scale of w");
+  check_granularity(context, 5, y[1], "zero point of w");
+  check_granularity(context, 6, 1, "scale of y");
+  check_granularity(context, 7, 1, "zero point of y");
+  check_bias(context, 8, DType::i32, y[1]);
+  context.output(0, context.dtype(7), y);
+}
+
+void evaluate(EvalContext& context) {
+  const Tensor x = centred(context, 0, 2, 0), w = centred(context, 3, 5, 0);
+  const Window window = forward_window(context, spatial_dims(x.shape()), spatial_dims(w.shape()));
+  const std::int64_t filters = w.dim(0);
+  const double x_scale = per_slice(context, 1, 1)[0], y_scale = per_slice(context, 6, 1)[0],
+               y_zero = per_slice(context, 7, 1)[0];
+  const std::vector<double> w_scale = per_slice(context, 4, filters), bias = per_slice(context, 8, filters);
+  if (context.out().count() == 0) return;
+  visit_integer(context, context.output_type(0).dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    T* y = context.out().template data<T>();
+    convolve<double>(x, w, context.node().integer("group", 1), window,
+                     [&](std::int64_t m, std::int64_t at, const std::vector<double>& sums) {
+                       const auto filter = static_cast<std::size_t>(m);
+                       const double ratio = x_scale * w_scale[filter] / y_scale;
+                       for (std::size_t i = 0; i < sums.size(); ++i)
+                         y[at + static_cast<std::int64_t>(i)] =
+                             saturate<T>(std::nearbyint((sums[i] + bias[filter]) * ratio) + y_zero);
+                     });
+  });
+}
+
+std::int64_t multiply_adds(const ir::Node&, std::span<const TensorType* const> inputs,
+                           std::span<const TensorType> outputs) {
+  const Shape& w = inputs[3]->shape;
+  return element_count(outputs[0].shape) * product(w, 1, w.size());
+}
+
+}  // namespace
+
+constinit const OpDef kQLinearConv{.name = "QLinearConv",
+                                   .attributes = kAttributes,
+                                   .min_inputs = 8,
+                                   .max_inputs = 9,
+                                   .traits = kMultiplyAdd,
+                                   .infer = infer,
+                                   .evaluate = evaluate,
+                                   .multiply_adds = multiply_adds};
+
+}  // namespace saccade::ops

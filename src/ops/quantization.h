@@ -1,0 +1,38 @@
+// Scales and zero points: what the quantised operators share.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "ops/convert.h"
+#include "ops/dispatch.h"
+#include "ops/indexing.h"
+#include "ops/table.h"
+
+namespace saccade::ops {
+
+/// Whether an optional zero point is there; some exporters give an empty tensor instead of none.
+inline bool has_zero_point(const NodeView& context, std::size_t input) {
+  return context.has(input) && element_count(context.shape(input)) > 0;
+}
+
+/// Fails unless `input` holds one value, or one for each of `length` slices.
+void check_granularity(const NodeView& context, std::size_t input, std::int64_t length, const char* what);
+
+/// Scales or zero points as doubles, `length` of them; 0 where the input is absent.
+std::vector<double> per_slice(const EvalContext& context, std::size_t input, std::int64_t length);
+
+/// Rounds to nearest, ties to even, and saturates; NaN gives 0.
+template <class T>
+T saturate(double x) {
+  const double rounded = std::nearbyint(x);
+  if (std::isnan(rounded)) return 0;
+  if (rounded <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+  if (rounded >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+  return static_cast<T>(rounded);
+}
+
+/// A quantised tensor as f64 with its zero point taken off: one for all, or one for each slice along `axis`.
+Tensor centred(const EvalContext& context, std::size_t input, std::size_t zero_point, std::size_t axis);
+
+}  // namespace saccade::ops
