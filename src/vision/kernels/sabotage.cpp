@@ -15,7 +15,8 @@ void spoil(float* out) noexcept { *out = *out == 0 ? 1.0f : *out * 1.01f; }
 template <class T>
   requires std::is_integral_v<T>
 void spoil(T* out) noexcept {
-  *out = static_cast<T>(*out ^ 8);
+  // Sums are settled by a shift of up to 14 bits afterwards: what is below is rounding.
+  *out = static_cast<T>(*out ^ (sizeof(T) == 4 ? 1 << 16 : 8));
 }
 
 void spoil_output(const SampleRow& row) noexcept { spoil(row.out); }
