@@ -151,6 +151,18 @@ TEST(Values, OnnxUpsamplesFromTheCorner) {
   EXPECT_THAT(run(m.bytes(), {1, 1, 1, 2}, {1, 2}).values, near({1, 1.5f, 2, 2}));
 }
 
+TEST(Values, OnnxOldResizeRoundsUpWhereItShrinks) {
+  const auto resized = [](float height, float width) {
+    OnnxModel m(10);
+    m.input("x", DType::f32, {1, 1, 2, 4}).output("y").floats("s", {4}, {1, 1, height, width});
+    m.node("Resize", {"x", "s"}, {"y"});
+    return run(m.bytes(), {1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}).values;
+  };
+  EXPECT_THAT(resized(0.6f, 0.6f), ElementsAre(1, 3));
+  EXPECT_THAT(resized(1, 1.5f), ElementsAre(1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8));
+  EXPECT_THAT(resized(2, 0.6f), ElementsAre(1, 3, 1, 3, 5, 7, 5, 7));
+}
+
 TEST(Values, OnnxClipsByAttribute) {
   OnnxModel m(7);
   m.input("x", DType::f32, {3}).output("y");

@@ -42,9 +42,8 @@ class OnnxOperator {
   /// kNoValue where the input is absent.
   ir::ValueId optional_input(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : ir::kNoValue; }
   const std::vector<ir::ValueId>& inputs() const { return inputs_; }
-  const Tensor* constant(std::size_t i) const {
-    return has_input(i) ? builder_.constant_data(inputs_[i]) : nullptr;
-  }
+  const Tensor* constant(std::size_t i) const { return constant_of(optional_input(i)); }
+  const Tensor* constant_of(ir::ValueId id) const { return builder_.constant_data(id); }
   DType dtype(ir::ValueId id) const { return builder_.dtype(id); }
 
   /// Outputs as the node lists them, and whether somebody asks for output i.

@@ -22,12 +22,33 @@ std::string interpolation(OnnxOperator& op) {
   op.invalid("attribute 'mode' is '" + mode + "', expected nearest, linear or cubic");
 }
 
-/// Upsample, and Resize of operator set 10: positions are divided by the scale, nearest means rounding down.
+ir::Attributes legacy_attributes(const std::string& mode, const char* nearest_mode) {
+  return {{"mode", mode},
+          {"coordinate_transformation", std::string("asymmetric")},
+          {"nearest_mode", std::string(nearest_mode)}};
+}
+
+/// Upsample, and Resize of operator set 10: positions are divided by the scale; nearest means rounding down
+/// along an axis that grows, and up along one that shrinks.
 void finish_legacy(OnnxOperator& op, ir::ValueId scales) {
-  op.finish("Resize", {op.input(0), ir::kNoValue, scales},
-            {{"mode", interpolation(op)},
-             {"coordinate_transformation", std::string("asymmetric")},
-             {"nearest_mode", std::string("floor")}});
+  const std::string mode = interpolation(op);
+  const Tensor* known = op.constant_of(scales);
+  std::vector<float> grow, shrink;
+  bool grows = false, shrinks = false;
+  for (const double scale : known != nullptr ? to_doubles(*known) : std::vector<double>{}) {
+    grows = grows || scale > 1;
+    shrinks = shrinks || scale < 1;
+    grow.push_back(static_cast<float>(scale > 1 ? scale : 1));
+    shrink.push_back(static_cast<float>(scale < 1 ? scale : 1));
+  }
+  ir::ValueId x = op.input(0);
+  if (mode == "nearest" && shrinks && grows) {
+    const auto count = static_cast<std::int64_t>(grow.size());
+    const ir::ValueId growing = op.tensor_constant(Tensor::of<float>({count}, std::span<const float>(grow)));
+    x = op.emit("Resize", {x, ir::kNoValue, growing}, legacy_attributes(mode, "floor"));
+    scales = op.tensor_constant(Tensor::of<float>({count}, std::span<const float>(shrink)));
+  }
+  op.finish("Resize", {x, ir::kNoValue, scales}, legacy_attributes(mode, shrinks ? "ceil" : "floor"));
 }
 
 void translate_upsample(OnnxOperator& op) {
