@@ -18,8 +18,10 @@
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
+#include "compiler/passes/simplify_means.h"
 #include "ir/dump.h"
 #include "ops/infer.h"
 #include "saccade/error.h"
@@ -45,6 +47,8 @@ constexpr std::array kPasses{
     Pass{"fold_pad", false, plain<fold_pad>},
     Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
     Pass{"recognise_activations", false, plain<recognise_activations>},
+    Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
+    Pass{"simplify_means", false, plain<simplify_means>},
     // Before activations: y = activation(conv + residual).
     Pass{"fuse_residual", false, plain<fuse_residual>},
     Pass{"fuse_activation", false, plain<fuse_activation>},

@@ -1,0 +1,121 @@
+// Passes that do the same work in a cheaper order.
+#include "compiler/passes/pointwise_before_resize.h"
+#include "compiler/passes/simplify_means.h"
+#include "passes_test.h"
+
+namespace saccade::compiler {
+namespace {
+
+using testing::count;
+using testing::find;
+using testing::GraphMaker;
+using Id = ir::ValueId;
+using Integers = std::vector<std::int64_t>;
+
+Id enlarge(GraphMaker& m, Id x, const std::string& mode = "linear",
+           const std::string& coordinates = "half_pixel", const std::vector<float>& scales = {1, 1, 2, 2}) {
+  return m.node(
+      "Resize", {x, ir::kNoValue, m.floats({4}, scales)},
+      {{"mode", mode}, {"coordinate_transformation", coordinates}, {"nearest_mode", std::string("floor")}});
+}
+
+// The element count of what the first convolution reads.
+std::int64_t convolved(const ir::Graph& graph) {
+  return element_count(*graph.value(find(graph, "Conv")->inputs[0]).shape);
+}
+
+TEST(PointwiseBeforeResize, AllInterpolations) {
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners"}) {
+      GraphMaker m;
+      const auto x = m.input("x", {1, 6, 4, 5});
+      const ir::Graph g =
+          apply(pointwise_before_resize, m.finish({m.conv(enlarge(m, x, mode, coordinates), 6, 3, 1)}));
+      EXPECT_EQ(convolved(g), 6 * 4 * 5) << mode << " " << coordinates;
+      EXPECT_EQ(g.nodes.back().op, "Resize");
+    }
+}
+
+TEST(PointwiseBeforeResize, SizesNameTheNewChannels) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 6, 4, 5});
+  const auto up = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, m.integers({1, 6, 9, 7})},
+                         {{"mode", std::string("linear")}});
+  const auto axes = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, m.integers({9, 7})},
+                           {{"mode", std::string("linear")}, {"axes", Integers{2, 3}}});
+  const ir::Graph g = apply(pointwise_before_resize, m.finish({m.conv(up, 6, 3, 1), m.conv(axes, 6, 2, 1)}));
+  EXPECT_EQ(*g.value(g.outputs[0]).shape, (Shape{1, 3, 9, 7}));
+  EXPECT_EQ(*g.value(g.outputs[1]).shape, (Shape{1, 2, 9, 7}));
+  EXPECT_EQ(convolved(g), 6 * 4 * 5);
+}
+
+TEST(PointwiseBeforeResize, NotWhereItMustNot) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 6, 8});
+  const auto shared = enlarge(m, x);
+  const auto active = m.conv(enlarge(m, x), 4, 2, 1);
+  m.graph.nodes.back().attributes["activation"] = std::string("relu");
+  const std::vector<Id> outputs{
+      m.conv(shared, 4, 2, 1),
+      m.node("Relu", {shared}),
+      active,
+      m.conv(enlarge(m, x), 4, 2, 3),  // not pointwise
+      m.conv(enlarge(m, x), 4, 8, 1),  // more channels to enlarge afterwards
+      m.conv(enlarge(m, x, "linear", "half_pixel", {1, 1, 0.5f, 0.5f}), 4, 2, 1),  // shrinks
+      m.conv(enlarge(m, x), 4, 2, 1, 2),                                           // every second pixel
+  };
+  const ir::Graph before = m.finish(outputs);
+  const ir::Graph g = apply(pointwise_before_resize, before);
+  ASSERT_EQ(g.nodes.size(), before.nodes.size());
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) EXPECT_EQ(g.nodes[i].op, before.nodes[i].op);
+}
+
+Id mean(GraphMaker& m, Id x) {
+  return m.node("ReduceMean", {x, m.integers({2, 3})}, {{"keepdims", std::int64_t{1}}});
+}
+
+TEST(SimplifyMeans, OfSumsAndEnlargements) {
+  for (const char* mode : {"linear", "nearest"}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 3, 4, 5});
+    const auto y = m.input("y", {2, 3, 12, 10});
+    const auto up =
+        enlarge(m, x, mode, std::string(mode) == "linear" ? "half_pixel" : "asymmetric", {1, 1, 3, 2});
+    const ir::Graph g = apply(simplify_means, m.finish({mean(m, m.node("Add", {up, y}))}));
+    EXPECT_EQ(count(g, "Resize"), 0u) << mode;
+    EXPECT_EQ(count(g, "ReduceMean"), 2u);
+  }
+}
+
+TEST(SimplifyMeans, AnEnlargementThatIsReadElsewhereStaysForThem) {
+  GraphMaker m;
+  const auto up = enlarge(m, m.input("x", {1, 3, 4, 5}));
+  const ir::Graph g = apply(simplify_means, m.finish({mean(m, up), m.node("Relu", {up})}));
+  EXPECT_EQ(count(g, "Resize"), 1u);
+  EXPECT_EQ(element_count(*g.value(find(g, "ReduceMean")->inputs[0]).shape), 60);
+}
+
+TEST(SimplifyMeans, NotWhereItMustNot) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 3, 4, 6});
+  const auto shared = m.node("Add", {x, x});
+  const std::vector<Id> outputs{
+      mean(m, shared),
+      m.node("Relu", {shared}),
+      mean(m, m.node("Add", {x, m.input("y", {1, 3, 1, 1})})),                                  // broadcast
+      m.node("ReduceMean", {m.node("Add", {x, m.input("z", {1, 3, 4, 6})}), m.integers({3})}),  // rows only
+      mean(m, enlarge(m, x, "linear", "align_corners")),
+      mean(m, enlarge(m, x, "linear", "asymmetric")),
+      mean(m, enlarge(m, x, "linear", "half_pixel", {1, 1, 1.5f, 1.5f})),
+      mean(m, enlarge(m, x, "nearest", "half_pixel")),  // floor: shifted
+      m.node("ReduceMax", {enlarge(m, x), m.integers({2, 3})}),
+  };
+  const ir::Graph before = m.finish(outputs);
+  const ir::Graph g = apply(simplify_means, before);
+  EXPECT_EQ(count(g, "Resize"), count(before, "Resize"));
+  EXPECT_EQ(count(g, "Add"), count(before, "Add"));
+  EXPECT_EQ(count(g, "ReduceMean"), count(before, "ReduceMean"));
+}
+
+}  // namespace
+}  // namespace saccade::compiler
