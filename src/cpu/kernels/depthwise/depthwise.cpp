@@ -34,14 +34,6 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-/// Outputs [first, last) along one axis whose taps all lie inside the input.
-void inner_range(std::int64_t src, std::int64_t dst, std::int64_t kernel, std::int64_t stride,
-                 std::int64_t dilation, std::int64_t pad, std::int64_t& first, std::int64_t& last) {
-  const std::int64_t room = src - 1 - (kernel - 1) * dilation + pad;
-  first = std::min(up(pad, stride), dst);
-  last = room < 0 ? first : std::clamp(room / stride + 1, first, dst);
-}
-
 DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   DepthwiseParams p{};
   p.channels = q.groups * q.filters;
@@ -56,10 +48,8 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   p.dilation_y = q.dilation_h, p.dilation_x = q.dilation_w;
   p.pad_top = q.pad_top, p.pad_left = q.pad_left;
   p.epilogue = q.epilogue;
-  inner_range(p.src_height, p.dst_height, p.kernel_y, p.stride_y, p.dilation_y, p.pad_top, p.inner_top,
-              p.inner_bottom);
-  inner_range(p.src_width, p.dst_width, p.kernel_x, p.stride_x, p.dilation_x, p.pad_left, p.inner_left,
-              p.inner_right);
+  const bool dense = q.stride_h == 1 && q.stride_w == 1;
+  p.phases_y = dense ? q.dilation_h : 1, p.phases_x = dense ? q.dilation_w : 1;
   // Groups small enough that the rows of a strip stay in L1 while it is walked, equal as far as vectors
   // allow.
   constexpr std::int64_t kChannels = 64;
@@ -67,14 +57,15 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   p.groups = up(p.channels, kChannels);
   p.group = up(vectors, p.groups) * lane_count;
   p.groups = up(p.channels, p.group);
-  constexpr std::int64_t kPiece = 1024;  // outputs of a row
-  // A band is about 300,000 multiply-adds: long against the rows that neighbouring bands read twice, short
-  // against a map.
-  constexpr std::int64_t kWork = 300'000;
-  const std::int64_t row_work = std::max<std::int64_t>(1, p.dst_width * p.group * p.kernel_y * p.kernel_x);
-  p.band = std::clamp<std::int64_t>((kWork / row_work) & ~std::int64_t{1}, 2,
-                                    std::max<std::int64_t>(2, p.dst_height));
-  p.bands = up(p.dst_height, p.band);
+  // A band is an eighth of the map, between 40,000 multiply-adds, which are long against starting a task, and
+  // 300,000: short enough to share large maps out evenly.
+  const std::int64_t height = up(p.dst_height, p.phases_y), width = up(p.dst_width, p.phases_x);
+  const std::int64_t row_work = std::max<std::int64_t>(1, width * p.group * p.kernel_y * p.kernel_x);
+  const std::int64_t map_work = row_work * height * p.groups * p.phases_y * p.phases_x;
+  const std::int64_t work = std::clamp<std::int64_t>(map_work / 8, 40'000, 300'000);
+  p.band = std::clamp<std::int64_t>(work / row_work / 2 * 2, 2, std::max<std::int64_t>(2, height));
+  p.bands = up(height, p.band);
+  constexpr std::int64_t kPiece = 2048;  // of six or more rows, in L1 or close to it
   p.piece = std::max<std::int64_t>(4, kPiece / p.group / 4 * 4);
   // Nine pointers a tap (EdgeTap), in whole cache lines.
   p.table_floats = up(p.kernel_y * p.kernel_x * 9 * 8, 64) * 16;
@@ -103,7 +94,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
 
   PreparedKernel prepared;
   prepared.weight_bytes = state->weights.bytes() + state->bias.bytes();
-  prepared.phase_tasks = {q.batch * p.bands * p.groups};
+  prepared.phase_tasks = {q.batch * p.phases_y * p.phases_x * p.bands * p.groups};
   prepared.thread_scratch = static_cast<std::size_t>(p.table_floats) * sizeof(float);
   if (p.multiplier > 1) {
     const std::int64_t rows = (p.band - 1) * p.stride_y + (p.kernel_y - 1) * p.dilation_y + 1;

@@ -19,9 +19,10 @@ struct DepthwiseParams {
   std::int64_t residual_image, residual_row, residual_pixel;
   std::int64_t stride_y, stride_x, dilation_y, dilation_x, pad_top, pad_left;
   std::int64_t kernel_y, kernel_x;
-  /// Outputs all of whose taps lie inside the input.
-  std::int64_t inner_top, inner_bottom, inner_left, inner_right;
-  /// A task is `band` rows of one image times `group` channels (a multiple of the vector).
+  /// A dilated convolution of stride 1 is done as this many undilated ones, each on every dilation-th row and
+  /// column.
+  std::int64_t phases_y, phases_x;
+  /// A task is `band` rows of one phase of one image times `group` channels (a multiple of the vector).
   std::int64_t band, bands, group, groups;
   std::int64_t piece;         ///< output columns walked before the next vector of channels
   std::int64_t table_floats;  ///< room at the start of a thread's scratch for the taps of an edge tile

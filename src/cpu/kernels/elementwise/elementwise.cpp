@@ -162,7 +162,9 @@ void set_space(const KernelQuery& query, ElementwiseState& s) {
   s.blocks_inside = s.pieces > 1 ? height * s.pieces : (height + s.rows - 1) / s.rows;
   s.blocks = outer * s.blocks_inside;
   const std::int64_t block = s.pieces > 1 ? kElementwiseBlock : s.rows * width;
-  s.blocks_per_task = std::max<std::int64_t>(1, 16 * 1024 / block);
+  // An eighth of the value, between 4096 elements, which are long against starting a task, and 16384.
+  s.blocks_per_task =
+      std::max<std::int64_t>(1, std::clamp<std::int64_t>(s.blocks * block / 8, 4096, 16384) / block);
 }
 
 /// Whether the input's values may be the same for neighbouring blocks.

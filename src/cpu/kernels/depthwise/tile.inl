@@ -1,0 +1,226 @@
+// The register tiles of depthwise convolution: kRows x kColumns outputs of one vector of channels. Included
+// inside the namespace of each instruction set.
+
+#include "cpu/kernels/epilogue.inl"
+
+constexpr int kColumns = 4;
+constexpr int kRows = 2;
+
+/// One vector of channels of a task.
+struct Lane {
+  const DepthwiseParams* p;
+  const float* src;
+  const float* residual;  ///< nullptr: none
+  float* dst;
+  const float* weights;  ///< [tap][kLanes]
+  Vec bias;
+  int count;  ///< channels in use: kLanes except at the end of the task's last group
+};
+
+/// Output rows y and, where `rows` is 2, y + 1. Of the input rows from y * stride - pad on, [first, last) are
+/// in the map.
+struct RowPair {
+  std::int64_t y;
+  int rows;
+  std::int64_t first, last;
+};
+
+template <bool kTail>
+[[gnu::always_inline]] inline Vec read(const float* p, int count) {
+  if constexpr (kTail) return load_first(p, count);
+  (void)count;
+  return load(p);
+}
+
+template <bool kTail>
+[[gnu::always_inline]] inline void write(float* p, int count, Vec v) {
+  if constexpr (kTail)
+    store_first(p, count, v);
+  else
+    store(p, v);
+}
+
+/// The activations that are neither a clamp nor hard_swish, on stored sums.
+[[gnu::noinline]] inline void activate_stored(const Lane& lane, float* to, int rows, int columns) {
+  const DepthwiseParams& p = *lane.p;
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < columns; ++c) {
+      float* at = to + r * p.dst_row + c * p.dst_pixel;
+      store_first(at, lane.count, activate(p.epilogue, load_first(at, lane.count)));
+    }
+}
+
+/// Residual, activation and store of a tile at column x, of which `columns` columns exist.
+template <bool kTail>
+[[gnu::always_inline]] inline void finish(const Lane& lane, RowPair pair, std::int64_t x, int columns,
+                                          Vec (&sum)[kRows][kColumns]) {
+  const DepthwiseParams& p = *lane.p;
+  float* to = lane.dst + pair.y * p.dst_row + x * p.dst_pixel;
+  if (lane.residual != nullptr) {
+    const float* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c)
+        if (r < pair.rows && c < columns)
+          sum[r][c] = sum[r][c] + read<kTail>(from + r * p.residual_row + c * p.residual_pixel, lane.count);
+  }
+  const Activation activation = p.epilogue.activation;
+  if (activation == Activation::relu) {
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) sum[r][c] = max(zero(), sum[r][c]);
+  } else if (activation == Activation::clip) {
+    const Vec low = lower_bound(p.epilogue), high = upper_bound(p.epilogue);
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) sum[r][c] = clamp(low, high, sum[r][c]);
+  } else if (activation == Activation::hard_swish) {
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) sum[r][c] = hard_swish(sum[r][c]);
+  }
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r) {
+    if (r >= pair.rows) break;
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c)
+      if (c < columns) write<kTail>(to + r * p.dst_row + c * p.dst_pixel, lane.count, sum[r][c]);
+  }
+  if (!is_clamp(p.epilogue) && activation != Activation::hard_swish)
+    activate_stored(lane, to, pair.rows, columns);
+}
+
+[[gnu::always_inline]] inline void start(const Lane& lane, Vec (&sum)[kRows][kColumns]) {
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) sum[r][c] = lane.bias;
+}
+
+/// What one input row contributes to the tile: to the upper output row with the filter row at `upper`, to the
+/// lower with that at `lower`. The first kLeft columns of the window's reach, and the last kRight, are
+/// outside of the map.
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpper, bool kLower>
+[[gnu::always_inline]] inline void add_row(const Lane& lane, const float* row, const float* upper,
+                                           const float* lower, Vec (&sum)[kRows][kColumns]) {
+  constexpr int kReach = (kColumns - 1) * kStride + kKernel;
+  constexpr int kPointers = (kReach + 2) / 3;
+  const std::int64_t pixel = lane.p->src_pixel;
+  const float* at[kPointers];  // one for three columns: +0, +pixel, +2 pixel are address modes
+#pragma GCC unroll 4
+  for (int i = 0; i < kPointers; ++i) {
+    at[i] = row + 3 * i * pixel;
+    asm("" : "+r"(at[i]));
+  }
+#pragma GCC unroll 5
+  for (int kx = 0; kx < kKernel; ++kx) {
+    const Vec u = kUpper ? load(upper + kx * kLanes) : zero();
+    const Vec l = kLower ? load(lower + kx * kLanes) : zero();
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+      const int column = c * kStride + kx;
+      if (column < kLeft || column >= kReach - kRight) continue;
+      const Vec v = read<kTail>(at[column / 3] + column % 3 * pixel, lane.count);
+      if (kUpper) sum[0][c] = fma(v, u, sum[0][c]);
+      if (kLower) sum[1][c] = fma(v, l, sum[1][c]);
+    }
+  }
+}
+
+/// One tile of a kKernel x kKernel window. An input row serves both output rows where it can. kWhole: all
+/// taps along y lie inside the map.
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWhole>
+[[gnu::always_inline]] inline void window_tile(const Lane& lane, RowPair pair, std::int64_t x) {
+  constexpr int kFilterRow = kKernel * kLanes, kRowCount = kKernel + kStride;
+  const DepthwiseParams& p = *lane.p;
+  Vec sum[kRows][kColumns];
+  start(lane, sum);
+  std::int64_t i = kWhole ? 0 : pair.first;
+  const float* row =
+      lane.src + (pair.y * kStride - p.pad_top + i) * p.src_row + (x * kStride - p.pad_left) * p.src_pixel;
+  const float* w = lane.weights + i * kFilterRow;
+  if constexpr (kWhole) {
+#pragma GCC unroll 7
+    for (int k = 0; k < kRowCount; ++k, row += p.src_row, w += kFilterRow) {
+      if (k < kStride)
+        add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, row, w, w, sum);
+      else if (k < kKernel)
+        add_row<kKernel, kStride, kLeft, kRight, kTail, true, true>(lane, row, w, w - kStride * kFilterRow,
+                                                                    sum);
+      else
+        add_row<kKernel, kStride, kLeft, kRight, kTail, false, true>(lane, row, w, w - kStride * kFilterRow,
+                                                                     sum);
+    }
+  } else {
+    for (; i < kStride && i < pair.last; ++i, row += p.src_row, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, row, w, w, sum);
+    for (; i < kKernel && i < pair.last; ++i, row += p.src_row, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, true, true>(lane, row, w, w - kStride * kFilterRow,
+                                                                  sum);
+    for (; i < pair.last; ++i, row += p.src_row, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, false, true>(lane, row, w, w - kStride * kFilterRow,
+                                                                   sum);
+  }
+  finish<kTail>(lane, pair, x, kColumns, sum);
+}
+
+/// Columns [x, end), whole tiles inside the map.
+template <int kKernel, int kStride, bool kTail>
+[[gnu::noinline]] void inner_columns(const Lane& lane, RowPair pair, std::int64_t x, std::int64_t end) {
+  if (pair.first == 0 && pair.last == kKernel + kStride)
+    for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, true>(lane, pair, x);
+  else
+    for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, false>(lane, pair, x);
+}
+
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail>
+[[gnu::noinline]] void edge_column_tile(const Lane& lane, RowPair pair, std::int64_t x) {
+  window_tile<kKernel, kStride, kLeft, kRight, kTail, false>(lane, pair, x);
+}
+
+/// A tile of whose window's reach `left` columns lie outside of the map, or `right`: at most (kKernel - 1)
+/// / 2.
+template <int kKernel, int kStride, bool kTail>
+[[gnu::always_inline]] inline void edge_columns(const Lane& lane, RowPair pair, std::int64_t x,
+                                                std::int64_t left, std::int64_t right) {
+  if (left == 1) {
+    edge_column_tile<kKernel, kStride, 1, 0, kTail>(lane, pair, x);
+  } else if (right == 1) {
+    edge_column_tile<kKernel, kStride, 0, 1, kTail>(lane, pair, x);
+  } else if constexpr (kKernel == 5) {
+    if (left == 2)
+      edge_column_tile<kKernel, kStride, 2, 0, kTail>(lane, pair, x);
+    else
+      edge_column_tile<kKernel, kStride, 0, 2, kTail>(lane, pair, x);
+  }
+}
+
+/// One tap of a tile: where it reads for each output, at the task's first channel.
+struct TableTap {
+  const float* at[kRows * kColumns];
+  const float* weights;  ///< of channel 0
+};
+
+/// Any window: each tap reads through a table.
+template <bool kTail>
+[[gnu::noinline]] void table_tile(const Lane& lane, std::int64_t offset, RowPair pair, std::int64_t x,
+                                  int columns, const TableTap* taps, int count) {
+  Vec sum[kRows][kColumns];
+  start(lane, sum);
+  const std::int64_t channel = lane.weights - lane.p->weights;
+#pragma GCC unroll 1
+  for (int t = 0; t < count; ++t) {
+    const TableTap& tap = taps[t];
+    const Vec weight = load(tap.weights + channel);
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c)
+        sum[r][c] = fma(read<kTail>(tap.at[r * kColumns + c] + offset, lane.count), weight, sum[r][c]);
+  }
+  finish<kTail>(lane, pair, x, columns, sum);
+}
