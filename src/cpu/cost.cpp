@@ -52,4 +52,15 @@ double tile_row_ns(Isa isa, std::int64_t pixels, std::int64_t filters, std::int6
   return operations * width / (0.93 * multiply_adds_per_ns(isa));
 }
 
+std::int64_t even_tasks(std::int64_t wanted, std::int64_t units) noexcept {
+  if (wanted <= 1 || units <= 1) return 1;
+  std::int64_t tasks = 1;
+  while (tasks < wanted && tasks < 16) tasks *= 2;
+  if (wanted > 16) tasks = (wanted + 7) / 8 * 8;
+  while (tasks > units) tasks = tasks > 16 ? (tasks - 1) / 8 * 8 : tasks / 2;
+  return tasks;
+}
+
+std::int64_t tasks_of_work(std::int64_t vector_operations) noexcept { return vector_operations / 20000 + 1; }
+
 }  // namespace saccade::cpu

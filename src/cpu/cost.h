@@ -21,4 +21,12 @@ int lanes(Isa isa) noexcept;
 double tile_row_ns(Isa isa, std::int64_t pixels, std::int64_t filters, std::int64_t products,
                    std::int64_t runs) noexcept;
 
+/// Into how many near-equal tasks `units` indivisible pieces of work are cut when `wanted` would be about
+/// right: threads take equal shares of the tasks, so few tasks come in powers of two and many in multiples of
+/// eight.
+std::int64_t even_tasks(std::int64_t wanted, std::int64_t units) noexcept;
+/// How many tasks make use of several cores without their number costing anything: one for each 20,000 vector
+/// operations.
+std::int64_t tasks_of_work(std::int64_t vector_operations) noexcept;
+
 }  // namespace saccade::cpu

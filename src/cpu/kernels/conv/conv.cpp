@@ -94,10 +94,15 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.weights = packed->weights.data();
   s.bias = packed->bias.data();
   s.zeros = packed->zeros.data();
-  s.band_rows = std::min<std::int64_t>(q.out_h, 8);
-  s.bands = (q.out_h + s.band_rows - 1) / s.band_rows;
-  s.splits = 1;
-  s.filters_first = false;
+  // Bands of about eight rows. Filters that do not fit the second-level cache are cut, and the tasks of one
+  // part follow each other, so that a thread reads its share of them only.
+  constexpr std::int64_t kRows = 8, kNearBytes = 512 * 1024, kTasks = 16;
+  const std::int64_t work = q.out_h * q.out_w * s.vectors * q.channels * q.kernel_h * q.kernel_w;
+  const auto weight_bytes = static_cast<std::int64_t>(packed->weights.bytes()) / q.groups;
+  s.splits = even_tasks(weight_bytes / kNearBytes, s.blocks);
+  const std::int64_t wanted = std::min(kTasks / (s.splits * s.groups), tasks_of_work(work));
+  s.bands = even_tasks(std::max((q.out_h + kRows - 1) / kRows, wanted), q.out_h);
+  s.filters_first = s.splits > 1;
 
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();

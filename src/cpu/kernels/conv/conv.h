@@ -28,8 +28,8 @@ struct ConvState {
   const float* bias;   ///< [group][vectors x lanes], padded
   const float* zeros;  ///< `channels` zeros: what a tap outside the image reads
 
-  // Tasks of an image: bands of rows x groups x ranges of blocks; fixed by the shape alone.
-  std::int64_t band_rows, bands, splits;
+  // Tasks of an image: near-equal bands of rows x groups x ranges of blocks; fixed by the shape alone.
+  std::int64_t bands, splits;
   bool filters_first;  ///< the order of tasks: those of one range of filters follow each other
 };
 

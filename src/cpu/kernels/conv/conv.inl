@@ -139,7 +139,7 @@ inline void run_conv(const compiler::KernelArgs& args) {
     call.residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image + group * s.filters
                                    : nullptr;
     const std::int64_t b0 = s.blocks * split / s.splits, b1 = s.blocks * (split + 1) / s.splits;
-    const std::int64_t y0 = band * s.band_rows, y1 = smaller(s.out_h, y0 + s.band_rows);
+    const std::int64_t y0 = s.out_h * band / s.bands, y1 = s.out_h * (band + 1) / s.bands;
     for (std::int64_t b = b0; b < b1; ++b) conv_block(call, group, b, y0, y1);
   }
 }

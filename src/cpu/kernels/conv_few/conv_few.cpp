@@ -73,11 +73,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   packed->zeros = PackedFloats(static_cast<std::size_t>(s.padded));
   pack(q, *packed);
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
-  // Some 20,000 vector operations a task.
-  constexpr std::int64_t kOperations = 20000;
   const std::int64_t row = q.out_w * q.filters * (q.kernel_h * q.kernel_w * s.padded / width + 12);
-  s.band_rows = std::clamp<std::int64_t>(kOperations / row, 1, q.out_h);
-  s.bands = (q.out_h + s.band_rows - 1) / s.band_rows;
+  s.bands = even_tasks(tasks_of_work(q.out_h * row), q.out_h);
 
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();

@@ -23,7 +23,7 @@ struct ConvFewState {
   const float* bias;     ///< [filter]
   const float* zeros;    ///< `channels` of them
 
-  std::int64_t band_rows, bands;  ///< rows of a task; tasks of an image
+  std::int64_t bands;  ///< tasks of an image: near-equal bands of rows
 };
 
 namespace portable {

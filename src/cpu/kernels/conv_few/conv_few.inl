@@ -103,7 +103,7 @@ inline void run_conv_few(const compiler::KernelArgs& args) {
   const ConvFewState& s = *static_cast<const ConvFewState*>(args.state);
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / s.bands, band = task % s.bands;
-    const std::int64_t y0 = band * s.band_rows, y1 = s.out_h < y0 + s.band_rows ? s.out_h : y0 + s.band_rows;
+    const std::int64_t y0 = s.out_h * band / s.bands, y1 = s.out_h * (band + 1) / s.bands;
     for (std::int64_t y = y0; y < y1; ++y)
       few_row(s, static_cast<const float*>(args.src[0]) + image * s.src_image,
               s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr,

@@ -154,9 +154,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   pack(q, width, *packed);
   s.rows = (q.out_h + q.stride_h - 1) / q.stride_h;
-  s.band_rows = std::min<std::int64_t>(s.rows, 4);
-  s.bands = (s.rows + s.band_rows - 1) / s.band_rows;
-  s.splits = std::min<std::int64_t>(s.blocks, std::max<std::int64_t>(1, 8 / s.bands));
+  const std::int64_t work = q.in_h * q.in_w * q.channels * s.taps * s.vectors;
+  constexpr std::int64_t kTasks = 16;
+  s.bands = even_tasks(tasks_of_work(work), s.rows);
+  s.splits = even_tasks(std::min(tasks_of_work(work), kTasks) / s.bands, s.blocks);
   return finish(query, packed, q.batch * s.bands * s.groups * s.splits, tile_scratch(s.most_taps));
 }
 
@@ -180,11 +181,8 @@ PreparedKernel prepare_patch(const KernelQuery& query) {
             q.weights[(c * q.filters + f) * s.taps + t];
       if (q.bias != nullptr) packed->bias[static_cast<std::size_t>(column)] = q.bias[f];
     }
-  // Some 20,000 vector operations a task.
-  constexpr std::int64_t kOperations = 20000;
   s.rows = q.in_h;
-  s.band_rows = std::clamp<std::int64_t>(kOperations / (q.in_w * s.vectors * (q.channels + 8)), 1, q.in_h);
-  s.bands = (q.in_h + s.band_rows - 1) / s.band_rows;
+  s.bands = even_tasks(tasks_of_work(q.in_h * q.in_w * s.vectors * (q.channels + 8)), q.in_h);
   s.splits = 1;
   return finish(query, packed, q.batch * s.bands, static_cast<std::size_t>(q.in_w * step) * sizeof(float));
 }

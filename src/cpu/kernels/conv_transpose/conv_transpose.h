@@ -40,8 +40,8 @@ struct ConvTransposeState {
   // its patch, [ky][kx][filter]. Zero otherwise.
   std::int64_t patch;
 
-  // Tasks of an image: bands of input-sized rows x groups x ranges of blocks.
-  std::int64_t rows, band_rows, bands, splits;
+  // Tasks of an image: near-equal bands of input-sized rows x groups x ranges of blocks.
+  std::int64_t rows, bands, splits;
 };
 
 namespace portable {

@@ -73,7 +73,7 @@ inline void run_conv_transpose(const compiler::KernelArgs& args) {
     const std::int64_t group = part / s.splits, split = part % s.splits;
     call.src = static_cast<const float*>(args.src[0]) + image * s.src_image + group * s.channels;
     call.dst = static_cast<float*>(args.dst[0]) + image * s.dst_image + group * s.filters;
-    const std::int64_t j0 = band * s.band_rows, j1 = j0 + s.band_rows < s.rows ? j0 + s.band_rows : s.rows;
+    const std::int64_t j0 = s.rows * band / s.bands, j1 = s.rows * (band + 1) / s.bands;
     for (std::int64_t b = s.blocks * split / s.splits; b < s.blocks * (split + 1) / s.splits; ++b) {
       const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
       const int vectors = static_cast<int>(v1 - v0);
@@ -113,7 +113,7 @@ inline void run_patches(const compiler::KernelArgs& args) {
     const std::int64_t image = task / s.bands, band = task % s.bands;
     const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
-    for (std::int64_t y = band * s.band_rows; y < smaller(s.in_h, (band + 1) * s.band_rows); ++y) {
+    for (std::int64_t y = s.rows * band / s.bands; y < s.rows * (band + 1) / s.bands; ++y) {
       Run run = {src + y * s.src_row, s.weights, s.channels};
       out.dst = sums;
       if (cut.larger > 0) {

@@ -101,15 +101,6 @@ PreparedKernel finish(const KernelQuery& query, std::shared_ptr<Packed> packed, 
   return prepared;
 }
 
-// Pixels of a task: at least some 20,000 vector operations, an input of at most 192 KB, whole tiles.
-std::int64_t pixels_of_task(const PointwiseState& s) {
-  constexpr std::int64_t kOperations = 20000, kFloats = 48 * 1024, kTile = 12, kFewest = 48;
-  const std::int64_t wanted = (kOperations + s.channels * s.vectors - 1) / (s.channels * s.vectors);
-  const std::int64_t most = std::max(kFewest, kFloats / s.channels);
-  const std::int64_t pixels = std::clamp(wanted, kFewest, most);
-  return std::min(s.pixels, (pixels + kTile - 1) / kTile * kTile);
-}
-
 template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
@@ -120,13 +111,13 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
   const std::int64_t chunks = (q.channels * widest + kChunkFloats - 1) / kChunkFloats;
   s.chunk = (q.channels + chunks - 1) / chunks;
-  s.task_pixels = pixels_of_task(s);
-  s.pixel_tasks = (s.pixels + s.task_pixels - 1) / s.task_pixels;
+  // A task's input stays in the second-level cache: some 192 KB.
+  constexpr std::int64_t kNearFloats = 48 * 1024, kTasks = 16;
+  const std::int64_t wanted = tasks_of_work(s.pixels * s.channels * s.vectors);
+  s.units = (s.pixels + kPixelUnit - 1) / kPixelUnit;
+  s.pixel_tasks = even_tasks(std::max(s.pixels * s.channels / kNearFloats, wanted), (s.units + 3) / 4);
   // Few pixels and many filters: cut the filters too.
-  constexpr std::int64_t kTasks = 8, kOperations = 20000;
-  const std::int64_t by_work = s.task_pixels * s.channels * s.vectors / kOperations;
-  s.splits =
-      std::clamp<std::int64_t>(std::min((kTasks + s.pixel_tasks - 1) / s.pixel_tasks, by_work), 1, s.blocks);
+  s.splits = even_tasks(std::min(wanted, kTasks) / s.pixel_tasks, s.blocks);
   return finish(query, packed, q.batch * s.pixel_tasks * s.splits);
 }
 

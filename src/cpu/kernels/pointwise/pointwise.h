@@ -9,6 +9,9 @@
 
 namespace saccade::cpu {
 
+/// Pixels that tasks are cut in: whole register tiles.
+inline constexpr std::int64_t kPixelUnit = 12;
+
 /// Everything but the data. Strides in floats.
 struct PointwiseState {
   std::int64_t channels, filters, pixels;  ///< pixels of an image, at a constant distance in every operand
@@ -22,8 +25,8 @@ struct PointwiseState {
   const float* weights;
   const float* bias;  ///< padded
 
-  // Tasks of an image: blocks of pixels x ranges of register blocks.
-  std::int64_t task_pixels, pixel_tasks, splits;
+  // Tasks of an image: near-equal runs of `units` groups of kPixelUnit pixels x ranges of register blocks.
+  std::int64_t units, pixel_tasks, splits;
 };
 
 /// Most vectors of filters that the matrix-vector product keeps at a time.

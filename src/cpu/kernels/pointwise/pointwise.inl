@@ -40,7 +40,8 @@ inline void run_pointwise(const compiler::KernelArgs& args) {
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, rest = task % in_image;
     const std::int64_t part = rest / s.splits, split = rest % s.splits;
-    const std::int64_t p0 = part * s.task_pixels, p1 = smaller(s.pixels, p0 + s.task_pixels);
+    const std::int64_t p0 = s.units * part / s.pixel_tasks * kPixelUnit;
+    const std::int64_t p1 = smaller(s.pixels, s.units * (part + 1) / s.pixel_tasks * kPixelUnit);
     multiply_pixels(s, static_cast<const float*>(args.src[0]) + image * s.src_image,
                     s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr,
                     static_cast<float*>(args.dst[0]) + image * s.dst_image, p0, p1, s.blocks * split / s.splits,

@@ -65,9 +65,10 @@ double cost(const KernelQuery& query) {
       tiles * positions * static_cast<double>(q.channels) * padded(q.filters) / (efficiency * rate);
   const double transforms =
       tiles * positions * (M == 4 ? 10 : 14) * (padded(q.channels) + padded(q.filters)) / rate;
-  // Filters come from memory once a stage.
-  const double filters =
-      positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float) / bytes_per_ns(kIsa);
+  // Filters beyond the caches come from memory, and take a multiple of the model's own.
+  constexpr double kCached = 16e6, kMemoryBytesPerNs = 10;
+  const double bytes = positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float);
+  const double filters = bytes < kCached ? bytes / bytes_per_ns(kIsa) : bytes / kMemoryBytesPerNs;
   return products + transforms + filters;
 }
 
@@ -79,12 +80,13 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
   double g[kSide][3];
   for (int i = 0; i < kSide; ++i)
     for (int j = 0; j < 3; ++j) g[i][j] = Points::filter(i, j);
+  // Filters innermost: what is written is adjacent.
   for (std::int64_t b = 0; b < s.blocks; ++b) {
-    const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
-    const std::int64_t step = (v1 - v0) * lanes;
-    float* block = packed.weights.data() + v0 * lanes * kSide * kSide * q.channels;
-    for (std::int64_t f = v0 * lanes; f < std::min(q.filters, v1 * lanes); ++f)
-      for (std::int64_t c = 0; c < q.channels; ++c) {
+    const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
+    const std::int64_t step = f1 - f0;
+    float* block = packed.weights.data() + f0 * kSide * kSide * q.channels;
+    for (std::int64_t c = 0; c < q.channels; ++c)
+      for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f) {
         const float* w = q.weights + (f * q.channels + c) * 9;
         double half[kSide][3];
         for (int i = 0; i < kSide; ++i)
@@ -94,7 +96,7 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
         for (int i = 0; i < kSide; ++i)
           for (int j = 0; j < kSide; ++j) {
             const double u = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
-            block[((i * kSide + j) * q.channels + c) * step + f - v0 * lanes] = static_cast<float>(u);
+            block[((i * kSide + j) * q.channels + c) * step + f - f0] = static_cast<float>(u);
           }
       }
   }
@@ -159,10 +161,12 @@ PreparedKernel prepare(const KernelQuery& query) {
     // Transformed inputs in half of a 512 KB second-level cache, products of a panel in a quarter.
     constexpr std::int64_t kInputFloats = 64 * 1024, kPanelFloats = 32 * 1024;
     const std::int64_t fitting = kInputFloats / (kPositions * s.channel_step) / 12 * 12;
-    s.block_tiles = std::min<std::int64_t>(s.tile_count, std::clamp<std::int64_t>(fitting, 12, 24));
+    const std::int64_t most = std::clamp<std::int64_t>(fitting, 12, 24);
+    s.tasks = even_tasks((s.tile_count + most - 1) / most, (s.tile_count + 5) / 6);
+    s.block_tiles = (s.tile_count + s.tasks - 1) / s.tasks;
     const std::int64_t filters = std::max<std::int64_t>(kPanelFloats / (kPositions * s.block_tiles), 1);
     s.panels = std::min(s.blocks, (s.vectors * width + filters - 1) / filters);
-    prepared.phase_tasks = {q.batch * ((s.tile_count + s.block_tiles - 1) / s.block_tiles)};
+    prepared.phase_tasks = {q.batch * s.tasks};
   }
   s.panel_step = 0;
   for (std::int64_t p = 0; p < s.panels; ++p) {

@@ -38,7 +38,8 @@ struct WinogradState {
   const float* zeros;  ///< `channels`, and at least a register block, of zeros
 
   std::int64_t channel_step;  ///< floats between the transformed inputs of two tiles
-  std::int64_t block_tiles;   ///< tiles of one product
+  std::int64_t block_tiles;   ///< most tiles of one product
+  std::int64_t tasks;         ///< fused: near-equal blocks of tiles
 
   // Fused: a task transforms a block of tiles, multiplies it with all filters and transforms the sums.
   // Staged, where the filters are too large to be read once a block: the transformed inputs of `stage_tiles`

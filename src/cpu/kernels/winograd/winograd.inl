@@ -211,7 +211,7 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
   float* v = static_cast<float*>(args.thread_scratch);
   const std::int64_t position_step = s.block_tiles * s.channel_step + 16;  // no two positions at the same place of a page
   float* sums = v + kPositions * position_step;
-  const std::int64_t in_image = (s.tile_count + s.block_tiles - 1) / s.block_tiles;
+  const std::int64_t in_image = s.tasks;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, block = task % in_image;
     const std::int64_t tile = s.tile_count * block / in_image;
