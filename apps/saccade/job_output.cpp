@@ -84,7 +84,7 @@ double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1024
 
 void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
   notices_shown_ = report.notices.size();
-  if (options_.quiet) return;
+  if (options_.plan == nullptr) return;
   std::string text = fmt::format("input   {}: {}\n", job.input.string(), report.input_summary);
   for (const std::string& assumption : report.assumptions) text += fmt::format("        {}\n", assumption);
   text += fmt::format("model   {} ({}), resize {}, {} on {} threads\n", report.spec.name, report.spec.source,
@@ -98,7 +98,8 @@ void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
   text += fmt::format("output  {}: {}, effect {}\n", job.output.string(), report.output_summary,
                       effect_name(job.effect));
   for (const std::string& notice : report.notices) text += fmt::format("note    {}\n", notice);
-  std::fputs(text.c_str(), stderr);
+  std::fputs(text.c_str(), options_.plan);
+  std::fflush(options_.plan);
 }
 
 void JobOutput::show_progress(const JobProgress& p) {
@@ -134,9 +135,9 @@ void JobOutput::end_progress() {
 }
 
 void JobOutput::show_late_notices(const JobReport& report) {
-  if (options_.quiet) return;
+  if (options_.plan == nullptr) return;
   for (std::size_t i = notices_shown_; i < report.notices.size(); ++i)
-    std::fputs(fmt::format("note    {}\n", report.notices[i]).c_str(), stderr);
+    std::fputs(fmt::format("note    {}\n", report.notices[i]).c_str(), options_.plan);
 }
 
 std::string job_table(const JobReport& report) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -11,13 +12,13 @@
 namespace saccade::cli {
 
 struct JobOutputOptions {
-  bool quiet = false;
+  std::FILE* plan = nullptr;    ///< where the plan and its notices go; null: nowhere
   bool json_progress = false;   ///< one JSON object a line, on standard error
   bool plain_progress = false;  ///< a line now and then
   bool no_progress = false;
 };
 
-/// Writes to standard error only.
+/// The plan goes to `plan`, everything else to standard error.
 class JobOutput {
  public:
   explicit JobOutput(const JobOutputOptions& options) : options_(options) {}

@@ -146,7 +146,9 @@ void run(CLI::App& command, RunArguments& arguments) {
   options.model = find_model(arguments.model);
   install_signals();
   const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
-  JobOutput output({.quiet = arguments.quiet,
+  // With --json standard output holds nothing but the summary, which repeats the plan.
+  std::FILE* plan = arguments.quiet || arguments.json ? nullptr : result_on_stdout ? stderr : stdout;
+  JobOutput output({.plan = plan,
                     .json_progress = arguments.progress == "json",
                     .plain_progress = arguments.progress == "plain" ||
                                       (arguments.progress == "auto" && ::isatty(STDERR_FILENO) == 0),

@@ -1,0 +1,322 @@
+// `saccade run` as a user meets it: exit codes, what it prints where, what is on the disk afterwards.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "media/clips.h"
+#include "run_saccade.h"
+#include "tiny_onnx.h"
+
+namespace saccade {
+namespace {
+
+using test::ffmpeg;
+using test::frame_times;
+using test::packet_hashes;
+using test::read_file;
+using test::Scratch;
+using test::stream_value;
+using test::write_text;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct RunCommand : ::testing::Test {
+  Scratch scratch, said;  // what the program prints lies apart, so that the first shows only what it makes
+  std::filesystem::path clip = scratch / "clip.mp4", model = scratch / "model.onnx";
+
+  void SetUp() override {
+    ffmpeg(
+        "-f lavfi -i testsrc2=s=96x64:r=25:d=2 -f lavfi -i sine=d=2 -c:v libx264 -preset ultrafast -c:a aac "
+        "{}",
+        {clip});
+    testing::write_tiny_network(model);
+  }
+  testing::Result run(std::vector<std::string> arguments, const std::string& environment = "") {
+    arguments.insert(arguments.begin(), "run");
+    return testing::run_saccade(said.path(), arguments, environment);
+  }
+  std::vector<std::string> with(const std::filesystem::path& in, const std::filesystem::path& out,
+                                const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{in.string(), "-o", out.string(), "--model", model.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  /// Exit code 1, one line on standard error, nothing new in the folder.
+  void expect_refused(const std::vector<std::string>& arguments, const std::string& reason,
+                      const std::string& environment = "") {
+    const auto before = scratch.names();
+    const std::string hash = read_file(clip);
+    const testing::Result result = run(arguments, environment);
+    EXPECT_EQ(result.code, 1) << reason << "\n" << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, ::testing::StartsWith("saccade: "));
+    EXPECT_THAT(result.err, HasSubstr(reason));
+    EXPECT_EQ(scratch.names(), before);
+    EXPECT_TRUE(read_file(clip) == hash);
+  }
+};
+
+TEST_F(RunCommand, MakesAVideoAndSaysWhereTheTimeWent) {
+  const auto out = scratch / "out.mp4";
+  const testing::Result result = run(with(clip, out, {"--effect", "blur"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(frame_times(clip), frame_times(out));
+  EXPECT_EQ(packet_hashes(clip, "a:0"), packet_hashes(out, "a:0"));
+  EXPECT_THAT(result.out, HasSubstr("50 frames in "));
+  for (const char* stage :
+       {"decode", "preprocess", "infer", "mask", "composite", "encode", "limits", "peak memory"}) {
+    EXPECT_THAT(result.out, HasSubstr(stage));
+  }
+  // What was assumed is told: the model's spec, the colours.
+  EXPECT_THAT(result.out, HasSubstr("96x64 h264"));
+  EXPECT_THAT(result.out, HasSubstr("BT.601"));
+  EXPECT_THAT(scratch.names(), ElementsAre("clip.mp4", "model.onnx", "out.mp4"));
+}
+
+TEST_F(RunCommand, JsonIsAllThatGoesToStandardOutput) {
+  const testing::Result result = run(with(clip, scratch / "out.mp4", {"--json", "--progress", "json"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto summary = nlohmann::json::parse(result.out);
+  EXPECT_EQ(summary["frames"], 50);
+  EXPECT_EQ(summary["interrupted"], false);
+  EXPECT_GT(summary["peak_memory_bytes"], 0);
+  EXPECT_EQ(summary["output"], (scratch / "out.mp4").string());
+  std::vector<std::string> notices = summary["notices"];
+  EXPECT_THAT(notices, Contains(HasSubstr("chroma green")));
+  // Progress: one object a line on standard error; the last one counts all frames.
+  std::istringstream lines(result.err);
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  EXPECT_EQ(last["frames"], 50);
+  EXPECT_EQ(last["expected_frames"], 50);
+  EXPECT_TRUE(last.contains("fps"));
+  EXPECT_TRUE(last.contains("stage"));
+}
+
+TEST_F(RunCommand, QuietSaysNothing) {
+  const testing::Result result = run(with(clip, scratch / "out.mp4", {"--quiet"}));
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out + result.err, "");
+}
+
+TEST_F(RunCommand, DryRunWritesNothing) {
+  const testing::Result result = run(with(clip, scratch / "out.mov", {"--dry-run"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("prores_ks"));
+  EXPECT_THAT(scratch.names(), ElementsAre("clip.mp4", "model.onnx"));
+}
+
+TEST_F(RunCommand, PicturesWork) {
+  const auto picture = scratch / "in.jpg";
+  ffmpeg("-f lavfi -i testsrc2=s=60x40 -frames:v 1 {}", {picture});
+  EXPECT_EQ(run(with(picture, scratch / "out.png")).code, 0);
+  EXPECT_EQ(stream_value(scratch / "out.png", "v:0", "pix_fmt"), "rgba");
+  const testing::Result jpeg = run(with(picture, scratch / "out.jpg"));
+  EXPECT_EQ(jpeg.code, 0) << jpeg.err;
+  EXPECT_THAT(jpeg.out, HasSubstr("chroma green"));
+}
+
+TEST_F(RunCommand, BadInputsAreRefusedInOneLine) {
+  const auto out = scratch / "out.mp4";
+  expect_refused(with(scratch / "none.mp4", out), "none.mp4: cannot open: No such file or directory");
+  expect_refused(with(scratch.path(), out), "is a directory");
+  write_text(scratch / "text.mp4", "Not a video at all.\n");
+  expect_refused(with(scratch / "text.mp4", out), "text.mp4: is not a video or picture");
+  write_text(scratch / "empty.mp4", "");
+  expect_refused(with(scratch / "empty.mp4", out), "the file is empty");
+  const std::string bytes = read_file(clip);
+  write_text(scratch / "cut.mp4", bytes.substr(0, bytes.size() / 2));
+  expect_refused(with(scratch / "cut.mp4", out), "cut.mp4: ");
+  ffmpeg("-i {} -c copy -movflags faststart {}", {clip, scratch / "fast.mp4"});
+  const std::string fast = read_file(scratch / "fast.mp4");
+  write_text(scratch / "cut-fast.mp4", fast.substr(0, fast.size() / 2));
+  expect_refused(with(scratch / "cut-fast.mp4", out), "is cut off");
+  ffmpeg("-i {} -vn -c copy {}", {clip, scratch / "sound.m4a"});
+  expect_refused(with(scratch / "sound.m4a", out), "has no video stream");
+}
+
+TEST_F(RunCommand, BadModelsAreRefusedInOneLine) {
+  const auto out = scratch / "out.mp4";
+  const auto faulty = [&](const std::string& name, const std::string& content) {
+    write_text(scratch / name, content);
+    return std::vector<std::string>{clip.string(), "-o", out.string(), "--model", (scratch / name).string()};
+  };
+  const std::string bytes = read_file(model);
+  expect_refused(faulty("cut.onnx", bytes.substr(0, bytes.size() / 2)), "cut.onnx: ");
+  expect_refused(faulty("text.onnx", "dummy"), "text.onnx: ");
+  testing::OnnxWriter onnx;
+  onnx.input("x", {1, 3, 8, 6});
+  onnx.node("Frobnicate", {"x"}, {"y"});
+  onnx.output("y", {1, 1, 8, 6});
+  onnx.write(scratch / "odd.onnx");
+  expect_refused({clip.string(), "-o", out.string(), "--model", (scratch / "odd.onnx").string()},
+                 "Frobnicate");
+  expect_refused({clip.string(), "-o", out.string(), "--model", (scratch / "none.onnx").string()},
+                 "none.onnx");
+  // A known model that was never fetched.
+  expect_refused({clip.string(), "-o", out.string(), "--model", "selfie"}, "saccade fetch selfie",
+                 "SACCADE_CACHE_DIR='" + (said / "no-cache").string() + "'");
+}
+
+TEST_F(RunCommand, OutputsThatWouldDoHarmAreRefused) {
+  std::filesystem::create_symlink(clip, scratch / "link.mp4");
+  std::filesystem::create_hard_link(clip, scratch / "hard.mp4");
+  for (const auto& out :
+       {clip, scratch.path() / "." / "clip.mp4", scratch / "link.mp4", scratch / "hard.mp4"}) {
+    expect_refused(with(clip, out, {"--overwrite"}), "the same file as the input");
+  }
+  expect_refused(with(clip, model, {"--overwrite"}), "the same file as the input");
+  write_text(scratch / "there.mp4", "mine");
+  expect_refused(with(clip, scratch / "there.mp4"), "--overwrite");
+  EXPECT_EQ(read_file(scratch / "there.mp4"), "mine");
+  expect_refused(with(clip, scratch / "no/out.mp4"), "does not exist");
+  expect_refused(with(clip, scratch.path()), "is a directory");
+  expect_refused(with(clip, "/proc/out.mp4"), "/proc");
+  EXPECT_EQ(run(with(clip, scratch / "there.mp4", {"--overwrite"})).code, 0);
+  EXPECT_EQ(frame_times(scratch / "there.mp4").size(), 50u);
+}
+
+TEST_F(RunCommand, FullDisksAreNoticed) {
+  expect_refused(with(clip, "/dev/full"), "No space left on device");
+  expect_refused(with(clip, scratch / "out.mp4"), "File too large", "ulimit -f 2;");
+  const auto small = said / "small";
+  std::filesystem::create_directory(small);
+  if (test::run_command({"mount", "-t", "tmpfs", "-o", "size=8k", "none", small.string()}).exit_code == 0) {
+    expect_refused(with(clip, small / "out.mp4"), "No space left on device");
+    EXPECT_TRUE(std::filesystem::is_empty(small));
+    test::run_command({"umount", small.string()});
+  }
+}
+
+TEST_F(RunCommand, ClosedPipesAreNoticed) {
+  const testing::Result result = run(with(clip, "-"), "true |");  // standard output is a file here: works
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_GT(result.out.size(), 1000u);
+}
+
+TEST_F(RunCommand, StandardStreamsCarryTheVideo) {
+  const std::string command = "cat '" + clip.string() + "' |";
+  const testing::Result result = run(with("-", "-", {"--effect", "blur"}), command);
+  // run_saccade reads standard input from nowhere: an empty input is an error, not a hang.
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("-: "));
+  const testing::Result out = run(with(clip, "-", {"--effect", "blur"}));
+  ASSERT_EQ(out.code, 0) << out.err;
+  write_text(scratch / "streamed.mkv", out.out);
+  EXPECT_EQ(frame_times(scratch / "streamed.mkv").size(), 50u);
+  EXPECT_THAT(out.err, HasSubstr("50 frames in "));
+}
+
+TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{},
+        {clip.string()},
+        {clip.string(), "-o", "x.mp4", "--effect", "explode"},
+        {clip.string(), "-o", "x.mp4", "--threshold", "2"},
+        {clip.string(), "-o", "x.mp4", "--frobnicate"},
+        {clip.string(), "-o", "x.mp4", "--effect", "replace", "--model", model.string()},
+        {clip.string(), "-o", "x.mp4", "--threads", "0"}}) {
+    const testing::Result result = run(arguments);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_THAT(result.err, Not(HasSubstr("internal")));
+  }
+}
+
+TEST_F(RunCommand, ConfigFilesHoldOptions) {
+  write_text(scratch / "job.yaml", "effect: mask\ncrf: 30\ninvert: true\nclasses: [0]\noutput: " +
+                                       (scratch / "out.mkv").string() + "\n");
+  testing::Result result =
+      run({clip.string(), "--model", model.string(), "--config", (scratch / "job.yaml").string(), "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["effect"], "mask");
+  EXPECT_EQ(frame_times(scratch / "out.mkv").size(), 50u);
+  write_text(scratch / "job.json", R"({"effect": "mask", "overwrite": true})");
+  result = run(with(clip, scratch / "out.mkv",
+                    {"--config", (scratch / "job.json").string(), "--effect", "blur", "--json"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["effect"], "blur");  // the command line wins
+  write_text(scratch / "bad.yaml", "efect: mask\n");
+  result = run(with(clip, scratch / "new.mkv", {"--config", (scratch / "bad.yaml").string()}));
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("did you mean 'effect'"));
+  write_text(scratch / "bad.yaml", "crf: [\n");
+  EXPECT_EQ(run(with(clip, scratch / "new.mkv", {"--config", (scratch / "bad.yaml").string()})).code, 2);
+  write_text(scratch / "bad.yaml", "effect: explode\n");
+  EXPECT_EQ(run(with(clip, scratch / "new.mkv", {"--config", (scratch / "bad.yaml").string()})).code, 2);
+}
+
+TEST_F(RunCommand, NamesAreLiteral) {
+  for (const char* name : {"a:b.mp4", "%03d.mp4", "spa ce'\".mp4"}) {
+    const auto in = scratch / name, out = scratch / (std::string("out-") + name);
+    std::filesystem::copy_file(clip, in);
+    const testing::Result result = run(with(in, out, {"--effect", "blur"}));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(frame_times(out).size(), 50u);
+  }
+}
+
+/// Starts the program, waits until it shows that it works on frames, sends it a signal; returns its exit
+/// code.
+int interrupt(const std::vector<std::string>& arguments, int signal) {
+  int pipe_ends[2];
+  EXPECT_EQ(::pipe(pipe_ends), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(pipe_ends[1], STDERR_FILENO);
+    ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
+    ::close(pipe_ends[0]);
+    std::vector<char*> argv{const_cast<char*>(SACCADE_BINARY), const_cast<char*>("run")};
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    ::execv(SACCADE_BINARY, argv.data());
+    ::_exit(127);
+  }
+  ::close(pipe_ends[1]);
+  std::string text;
+  bool sent = false;
+  for (char c; ::read(pipe_ends[0], &c, 1) == 1;) {
+    text += c;
+    if (!sent && c == '\n' && text.find("\"frames\"") != std::string::npos) {
+      ::kill(child, signal);
+      sent = true;
+    }
+  }
+  ::close(pipe_ends[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(sent) << text;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST_F(RunCommand, CtrlCKeepsAPlayablePart) {
+  const auto longer = scratch / "long.mp4", out = scratch / "out.mp4";
+  ffmpeg(
+      "-f lavfi -i testsrc2=s=640x360:r=25:d=20 -f lavfi -i sine=d=20 -c:v libx264 -preset ultrafast -c:a "
+      "aac {}",
+      {longer});
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::filesystem::remove(scratch / "out.partial.mp4");
+    const int code = interrupt(
+        with(longer, out, {"--effect", "blur", "--preset", "veryslow", "--progress", "json"}), signal);
+    EXPECT_EQ(code, 130);
+    EXPECT_FALSE(std::filesystem::exists(out));
+    ASSERT_THAT(scratch.names(), ElementsAre("clip.mp4", "long.mp4", "model.onnx", "out.partial.mp4"));
+    const auto times = frame_times(scratch / "out.partial.mp4"), all = frame_times(longer);
+    EXPECT_GE(times.size(), 1u);
+    EXPECT_LT(times.size(), 500u);
+    EXPECT_TRUE(std::equal(times.begin(), times.end(), all.begin()));
+  }
+}
+
+}  // namespace
+}  // namespace saccade
