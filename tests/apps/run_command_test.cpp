@@ -199,22 +199,31 @@ TEST_F(RunCommand, FullDisksAreNoticed) {
 }
 
 TEST_F(RunCommand, ClosedPipesAreNoticed) {
-  const testing::Result result = run(with(clip, "-"), "true |");  // standard output is a file here: works
-  EXPECT_EQ(result.code, 0) << result.err;
-  EXPECT_GT(result.out.size(), 1000u);
+  const std::string program = SACCADE_BINARY;
+  const auto result = test::run_command({"bash", "-c",
+                                         "set -o pipefail; \"" + program + "\" run \"" + clip.string() +
+                                             "\" -o - --quiet --model \"" + model.string() + "\" | true"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.error, HasSubstr("Broken pipe"));
 }
 
 TEST_F(RunCommand, StandardStreamsCarryTheVideo) {
-  const std::string command = "cat '" + clip.string() + "' |";
-  const testing::Result result = run(with("-", "-", {"--effect", "blur"}), command);
-  // run_saccade reads standard input from nowhere: an empty input is an error, not a hang.
-  EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.err, HasSubstr("-: "));
   const testing::Result out = run(with(clip, "-", {"--effect", "blur"}));
   ASSERT_EQ(out.code, 0) << out.err;
   write_text(scratch / "streamed.mkv", out.out);
   EXPECT_EQ(frame_times(scratch / "streamed.mkv").size(), 50u);
   EXPECT_THAT(out.err, HasSubstr("50 frames in "));
+  const std::string program = SACCADE_BINARY;
+  const auto piped = test::run_command({"bash", "-c",
+                                        "cat \"" + (scratch / "streamed.mkv").string() + "\" | \"" + program +
+                                            "\" run - -o \"" + (scratch / "out.mkv").string() +
+                                            "\" --model \"" + model.string() + "\""});
+  EXPECT_EQ(piped.exit_code, 0) << piped.error;
+  EXPECT_EQ(frame_times(scratch / "out.mkv"), frame_times(scratch / "streamed.mkv"));
+  // Nothing on standard input is an error, not a hang.
+  const testing::Result nothing = run(with("-", scratch / "none.mkv"));
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.err, HasSubstr("-: "));
 }
 
 TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
