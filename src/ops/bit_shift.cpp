@@ -1,4 +1,5 @@
-// Logical shifts of integers; shifting by the width or more gives 0.
+// Shifts of integers; to the right, signed ones keep their sign. A shift by the width or more (or by a
+// negative count) moves everything out.
 #include "ops/bitwise.h"
 
 namespace saccade::ops {
@@ -21,7 +22,9 @@ void evaluate(EvalContext& context) {
     using Bits = std::make_unsigned_t<T>;
     apply_binary<T, T>(context, [&](T a, T b) {
       const auto shift = static_cast<std::uint64_t>(b);
-      if (shift >= 8 * sizeof(T)) return T{0};
+      const bool all = shift >= 8 * sizeof(T);
+      if (!left && std::is_signed_v<T>) return static_cast<T>(a >> (all ? 8 * sizeof(T) - 1 : shift));
+      if (all) return T{0};
       const auto bits = static_cast<std::uint64_t>(static_cast<Bits>(a));
       return static_cast<T>(left ? bits << shift : bits >> shift);
     });

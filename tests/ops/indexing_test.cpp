@@ -138,6 +138,8 @@ TEST(Bitwise, OfIntegers) {
   shift.data<std::uint8_t>()[0] = 1, shift.data<std::uint8_t>()[1] = 7, shift.data<std::uint8_t>()[2] = 9;
   expect_ints(run("BitShift", {x, shift}, {{"direction", text("left")}}), {3}, {2, 128, 0});
   expect_ints(run("BitShift", {x, shift}, {{"direction", text("right")}}), {3}, {64, 1, 0});
+  expect_ints(run("BitShift", {ints({-8, -1, 5}), ints({1, 64, -1})}, {{"direction", text("right")}}), {3},
+              {-4, -1, 0});
 }
 
 }  // namespace
