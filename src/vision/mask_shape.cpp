@@ -22,6 +22,8 @@ template <>
 struct Ops<std::uint8_t> {
   static auto raise(const MaskKernels& k) noexcept { return k.raise_u8; }
   static auto lower(const MaskKernels& k) noexcept { return k.lower_u8; }
+  static auto uniform(const MaskKernels& k) noexcept { return k.uniform_u8; }
+  static auto scale(const MaskKernels& k) noexcept { return k.scale_u8; }
   static auto weigh(const MaskKernels& k) noexcept { return k.weigh_u8; }
   static auto settle(const MaskKernels& k) noexcept { return k.settle_u8; }
 };
@@ -29,6 +31,8 @@ template <>
 struct Ops<std::uint16_t> {
   static auto raise(const MaskKernels& k) noexcept { return k.raise_u16; }
   static auto lower(const MaskKernels& k) noexcept { return k.lower_u16; }
+  static auto uniform(const MaskKernels& k) noexcept { return k.uniform_u16; }
+  static auto scale(const MaskKernels& k) noexcept { return k.scale_u16; }
   static auto weigh(const MaskKernels& k) noexcept { return k.weigh_u16; }
   static auto settle(const MaskKernels& k) noexcept { return k.settle_u16; }
 };
@@ -134,6 +138,49 @@ void MaskShape::grow(const PlaneView& alpha, Workspace& workspace) const {
   }
 }
 
+// Blocks of a row whose samples are all equal, and since which row they have been so with the same value:
+// where that holds for everything a filter reads, its result is that value, and most of a mask need not be
+// filtered.
+class MaskShape::Uniform {
+ public:
+  static constexpr int kBlock = kUniformBlock;
+  static int blocks(int width) noexcept { return (width + kBlock - 1) / kBlock; }
+  static std::size_t bytes(int width) noexcept {
+    return static_cast<std::size_t>(blocks(width)) * 3 * sizeof(std::int32_t);
+  }
+
+  Uniform(int width, void* memory) noexcept
+      : width_(width),
+        value_(static_cast<std::int32_t*>(memory)),
+        since_(value_ + blocks(width)),
+        fresh_(since_ + blocks(width)) {
+    std::fill_n(value_, blocks(width), -1);
+  }
+
+  template <class T>
+  void add(const MaskKernels& kernels, const T* row, int y) noexcept {
+    Ops<T>::uniform(kernels)(row, width_, fresh_);
+    for (int b = 0; b < blocks(width_); ++b) {
+      if (fresh_[b] != value_[b]) since_[b] = y;
+      value_[b] = fresh_[b];
+    }
+  }
+
+  /// True if block b and all within `reach` samples of it have had one value since row `first`.
+  bool settled(int b, int reach, int first) const noexcept {
+    const int span = (reach + kBlock - 1) / kBlock;
+    const int low = std::max(0, b - span), high = std::min(blocks(width_) - 1, b + span);
+    for (int k = low; k <= high; ++k)
+      if (value_[k] < 0 || value_[k] != value_[b] || since_[k] > first) return false;
+    return true;
+  }
+
+ private:
+  int width_;
+  int* value_;  // -1: not uniform
+  int* since_;
+};
+
 // Down the columns into 16-bit rows, then along them. A ring keeps copies of the source rows that are still
 // needed.
 template <class T>
@@ -142,41 +189,55 @@ void MaskShape::feather(const PlaneView& alpha, Workspace& workspace) const {
   const int ring = 2 * radius + 1;
   const std::size_t pitch = padded(width), wide = padded(width + 2 * radius);
   const std::size_t ring_bytes = static_cast<std::size_t>(ring) * pitch * sizeof(T);
-  std::uint8_t* memory = workspace.reserve(
-      ring_bytes + pitch * sizeof(std::uint32_t) + wide * sizeof(std::uint16_t), Scratch::shape);
+  const std::size_t sum_bytes = pitch * sizeof(std::uint32_t), middle_bytes = wide * sizeof(std::uint16_t);
+  std::uint8_t* memory =
+      workspace.reserve(ring_bytes + sum_bytes + middle_bytes + Uniform::bytes(width), Scratch::shape);
   T* rows = reinterpret_cast<T*>(memory);
   auto* sum = reinterpret_cast<std::uint32_t*>(memory + ring_bytes);
-  auto* middle = reinterpret_cast<std::uint16_t*>(sum + pitch);
+  auto* middle = reinterpret_cast<std::uint16_t*>(memory + ring_bytes + sum_bytes) + radius;
+  Uniform uniform(width, memory + ring_bytes + sum_bytes + middle_bytes);
   // The middle rows keep all the bits that 16 can hold.
   const int kept = 16 - alpha.depth;
+  const auto scale = Ops<T>::scale(*kernels_);
   const auto weigh = Ops<T>::weigh(*kernels_);
+  const auto settle = Ops<T>::settle(*kernels_);
   const auto source = [&](int y) {
     return rows + static_cast<std::size_t>(std::clamp(y, 0, height - 1) % ring) * pitch;
   };
   const auto load = [&](int y) {
-    if (y < height)
-      std::memcpy(rows + static_cast<std::size_t>(y % ring) * pitch, row_of<T>(alpha, y),
-                  static_cast<std::size_t>(width) * sizeof(T));
+    if (y >= height) return;
+    T* row = rows + static_cast<std::size_t>(y % ring) * pitch;
+    std::memcpy(row, row_of<T>(alpha, y), static_cast<std::size_t>(width) * sizeof(T));
+    uniform.add(*kernels_, row, y);
+  };
+  // Samples begin to end of row y.
+  const auto filter = [&](int y, int begin, int end) {
+    const int low = std::max(0, begin - radius), high = std::min(width, end + radius), n = high - low;
+    scale(source(y) + low, taps_[0], sum, n);
+    for (int k = 1; k <= radius; ++k)
+      weigh(source(y - k) + low, source(y + k) + low, taps_[static_cast<std::size_t>(k)], sum, n);
+    kernels_->settle_u16(sum, kTapBits - kept, n, middle + low);
+    if (low == 0) std::fill_n(middle - radius, radius, middle[0]);
+    if (high == width) std::fill_n(middle + width, radius, middle[width - 1]);
+    const int m = end - begin;
+    kernels_->scale_u16(middle + begin, taps_[0], sum, m);
+    for (int k = 1; k <= radius; ++k)
+      kernels_->weigh_u16(middle + begin - k, middle + begin + k, taps_[static_cast<std::size_t>(k)], sum, m);
+    settle(sum, kTapBits + kept, m, row_of<T>(alpha, y) + begin);
   };
   for (int y = 0; y < radius; ++y) load(y);
   for (int y = 0; y < height; ++y) {
     load(y + radius);
-    std::fill_n(sum, width, 0u);
-    weigh(source(y), taps_[0], sum, width);
-    for (int k = 1; k <= radius; ++k) {
-      weigh(source(y - k), taps_[static_cast<std::size_t>(k)], sum, width);
-      weigh(source(y + k), taps_[static_cast<std::size_t>(k)], sum, width);
+    const int first = std::max(0, y - radius), blocks = Uniform::blocks(width);
+    for (int b = 0; b < blocks;) {
+      if (uniform.settled(b, radius, first)) {
+        ++b;
+        continue;
+      }
+      const int begin = b;
+      while (b < blocks && !uniform.settled(b, radius, first)) ++b;
+      filter(y, begin * Uniform::kBlock, std::min(width, b * Uniform::kBlock));
     }
-    kernels_->settle_u16(sum, kTapBits - kept, width, middle + radius);
-    std::fill_n(middle, radius, middle[radius]);
-    std::fill_n(middle + radius + width, radius, middle[radius + width - 1]);
-    std::fill_n(sum, width, 0u);
-    kernels_->weigh_u16(middle + radius, taps_[0], sum, width);
-    for (int k = 1; k <= radius; ++k) {
-      kernels_->weigh_u16(middle + radius - k, taps_[static_cast<std::size_t>(k)], sum, width);
-      kernels_->weigh_u16(middle + radius + k, taps_[static_cast<std::size_t>(k)], sum, width);
-    }
-    Ops<T>::settle (*kernels_)(sum, kTapBits + kept, width, row_of<T>(alpha, y));
   }
 }
 

@@ -19,6 +19,7 @@ class MaskShape {
   void run(const PlaneView& alpha, Workspace& workspace) const;
 
  private:
+  class Uniform;
   template <class T>
   void grow(const PlaneView& alpha, Workspace& workspace) const;
   template <class T>

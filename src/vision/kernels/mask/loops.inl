@@ -184,9 +184,29 @@ inline void lower_loop(const T* __restrict in, T* __restrict out, int n) noexcep
   for (int i = 0; i < n; ++i) out[i] = in[i] < out[i] ? in[i] : out[i];
 }
 template <class T>
-inline void weigh_loop(const T* __restrict in, std::uint32_t weight, std::uint32_t* __restrict sum,
+inline void uniform_loop(const T* in, int n, std::int32_t* out) noexcept {
+  int b = 0;
+  for (; (b + 1) * kUniformBlock <= n; ++b) {
+    const T* p = in + b * kUniformBlock;
+    const T first = p[0];
+    T differs = 0;
+    for (int i = 0; i < kUniformBlock; ++i) differs = static_cast<T>(differs | (p[i] ^ first));
+    out[b] = differs == 0 ? first : -1;
+  }
+  if (b * kUniformBlock == n) return;
+  out[b] = in[b * kUniformBlock];
+  for (int i = b * kUniformBlock; i < n; ++i)
+    if (in[i] != in[b * kUniformBlock]) out[b] = -1;
+}
+template <class T>
+inline void scale_loop(const T* __restrict in, std::uint32_t weight, std::uint32_t* __restrict sum,
                        int n) noexcept {
-  for (int i = 0; i < n; ++i) sum[i] += weight * in[i];
+  for (int i = 0; i < n; ++i) sum[i] = weight * in[i];
+}
+template <class T>
+inline void weigh_loop(const T* a, const T* b, std::uint32_t weight, std::uint32_t* __restrict sum,
+                       int n) noexcept {
+  for (int i = 0; i < n; ++i) sum[i] += weight * (std::uint32_t{a[i]} + b[i]);
 }
 template <class T>
 inline void settle_loop(const std::uint32_t* __restrict sum, int shift, int n, T* __restrict out) noexcept {

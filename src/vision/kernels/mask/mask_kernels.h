@@ -25,6 +25,8 @@ struct ArgmaxCell {
   std::ptrdiff_t stride;
 };
 
+constexpr int kUniformBlock = 32;
+
 struct MaskKernels {
   Isa isa;
   /// out[i] = 1 / (1 + exp(-in[i * step]))
@@ -60,9 +62,17 @@ struct MaskKernels {
   void (*raise_u16)(const std::uint16_t* in, std::uint16_t* out, int n) noexcept;
   void (*lower_u8)(const std::uint8_t* in, std::uint8_t* out, int n) noexcept;
   void (*lower_u16)(const std::uint16_t* in, std::uint16_t* out, int n) noexcept;
-  /// sum += weight * in
-  void (*weigh_u8)(const std::uint8_t* in, std::uint32_t weight, std::uint32_t* sum, int n) noexcept;
-  void (*weigh_u16)(const std::uint16_t* in, std::uint32_t weight, std::uint32_t* sum, int n) noexcept;
+  /// out[b] = the value that all samples of block b have, or -1; blocks of kUniformBlock samples
+  void (*uniform_u8)(const std::uint8_t* in, int n, std::int32_t* out) noexcept;
+  void (*uniform_u16)(const std::uint16_t* in, int n, std::int32_t* out) noexcept;
+  /// sum = weight * in
+  void (*scale_u8)(const std::uint8_t* in, std::uint32_t weight, std::uint32_t* sum, int n) noexcept;
+  void (*scale_u16)(const std::uint16_t* in, std::uint32_t weight, std::uint32_t* sum, int n) noexcept;
+  /// sum += weight * (a + b)
+  void (*weigh_u8)(const std::uint8_t* a, const std::uint8_t* b, std::uint32_t weight, std::uint32_t* sum,
+                   int n) noexcept;
+  void (*weigh_u16)(const std::uint16_t* a, const std::uint16_t* b, std::uint32_t weight, std::uint32_t* sum,
+                    int n) noexcept;
   /// out = (sum + half) >> shift
   void (*settle_u8)(const std::uint32_t* sum, int shift, int n, std::uint8_t* out) noexcept;
   void (*settle_u16)(const std::uint32_t* sum, int shift, int n, std::uint16_t* out) noexcept;
