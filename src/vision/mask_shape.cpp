@@ -177,8 +177,9 @@ class MaskShape::Uniform {
 
  private:
   int width_;
-  int* value_;  // -1: not uniform
-  int* since_;
+  std::int32_t* value_;  // -1: not uniform
+  std::int32_t* since_;
+  std::int32_t* fresh_;
 };
 
 // Down the columns into 16-bit rows, then along them. A ring keeps copies of the source rows that are still
