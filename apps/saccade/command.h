@@ -34,5 +34,6 @@ void add_fetch(CLI::App& app);
 void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_run(CLI::App& app);
+void add_verify(CLI::App& app);
 
 }  // namespace saccade::cli

@@ -29,6 +29,7 @@ int dispatch(int argc, char** argv) {
   cli::add_run(app);
   cli::add_infer(app);
   cli::add_inspect(app);
+  cli::add_verify(app);
   cli::add_bench(app);
   cli::add_fetch(app);
   cli::add_doctor(app);

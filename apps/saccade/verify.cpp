@@ -1,0 +1,98 @@
+// saccade verify: models with inputs and the outputs they must give.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "cpu/target.h"
+#include "plan_options.h"
+#include "saccade/error.h"
+#include "verify/find_cases.h"
+#include "verify/run_case.h"
+
+namespace saccade::cli {
+
+namespace {
+
+struct VerifyOptions {
+  std::vector<std::string> folders;
+  std::string executor = "planned";
+  std::string isa;
+  std::string json;
+  verify::Tolerance tolerance;
+};
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+void run(const VerifyOptions& options) {
+  verify::CaseOptions wanted;
+  wanted.tolerance = options.tolerance;
+  if (!options.isa.empty()) wanted.isa = usable_isa(options.isa);
+  if (options.executor == "planned") wanted.target = &cpu::target();
+  int passed = 0, failed = 0, skipped = 0;
+  nlohmann::json report = nlohmann::json::array();
+  for (const std::string& folder : options.folders) {
+    const std::vector<std::filesystem::path> cases = verify::find_cases(folder);
+    if (cases.empty()) throw Error(ErrorCode::not_found, folder + ": holds no model.onnx at any depth");
+    for (const std::filesystem::path& path : cases) {
+      const verify::CaseResult result = verify::run_case(path, wanted);
+      const std::string reason = one_line(result.reason);
+      if (result.outcome == verify::Outcome::passed) ++passed;
+      if (result.outcome == verify::Outcome::skipped) ++skipped;
+      if (result.outcome == verify::Outcome::failed) {
+        ++failed;
+        std::puts(fmt::format("FAILED {}: {}", path.string(), reason).c_str());
+      }
+      if (!options.json.empty())
+        report.push_back({{"case", path.lexically_relative(folder).string()},
+                          {"folder", folder},
+                          {"opset", result.opset},
+                          {"operators", result.operators},
+                          {"outcome", verify::outcome_name(result.outcome)},
+                          {"unsupported", result.unsupported},
+                          {"reason", reason}});
+    }
+  }
+  if (!options.json.empty()) {
+    std::ofstream file(options.json);
+    file << report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    file.flush();
+    if (!file) throw Error(ErrorCode::io, options.json + ": cannot write");
+  }
+  std::puts(fmt::format("{} passed, {} failed, {} skipped", passed, failed, skipped).c_str());
+  if (failed > 0) throw Exit{kFailed};
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app) {
+  auto options = std::make_shared<VerifyOptions>();
+  CLI::App* command = app.add_subcommand(
+      "verify", "Run models on inputs whose outputs are known (ONNX backend-test layout) and compare.");
+  command->add_option("folder", options->folders, "Folders that are searched for cases, at any depth")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--executor", options->executor, "planned (compiled) or reference (plain loops, slow)")
+      ->check(CLI::IsMember({"planned", "reference"}));
+  command->add_option("--isa", options->isa, "Highest instruction set to use: portable, avx2, avx512 or amx")
+      ->type_name("ISA");
+  command->add_option("--rtol", options->tolerance.relative, "Relative tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--atol", options->tolerance.absolute, "Absolute tolerance")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--json", options->json, "Write a record of every case to this file")
+      ->type_name("FILE");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace saccade::cli

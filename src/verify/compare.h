@@ -1,0 +1,21 @@
+// How a result differs from what was expected.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "saccade/tensor.h"
+
+namespace saccade::verify {
+
+struct Tolerance {
+  double relative = 1e-3;
+  double absolute = 1e-7;
+};
+
+/// nullopt where `got` has the dtype and shape of `want` and every element fulfils |got - want| <= absolute +
+/// relative |want|; NaN equals NaN, infinities equal themselves. Else one line that says what differs, how
+/// many elements, and the worst of them.
+std::optional<std::string> difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
+
+}  // namespace saccade::verify

@@ -1,0 +1,141 @@
+#include "verify/run_case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "import/onnx/test_data.h"
+#include "saccade/error.h"
+#include "verify/find_cases.h"
+
+namespace saccade::verify {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A difference from what the case wants, as opposed to an Error of the library.
+struct Mismatch {
+  std::string reason;
+};
+
+/// The inputs in the model's order. A file says which input it is for by the tensor's name, else by its
+/// number.
+std::vector<Tensor> read_inputs(const Model& model, const fs::path& folder) {
+  const std::vector<TensorInfo>& wanted = model.inputs();
+  std::vector<NamedTensor> given;
+  for (const fs::path& file : numbered_files(folder, "input"))
+    given.push_back(import::read_onnx_tensor(file));
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const auto named = std::find_if(given.begin(), given.end(),
+                                    [&](const NamedTensor& t) { return t.name == wanted[i].name; });
+    if (named != given.end())
+      inputs.push_back(named->tensor);
+    else if (i < given.size())
+      inputs.push_back(given[i].tensor);
+    else
+      throw Mismatch{
+          fmt::format("{} has no tensor for input '{}'", folder.filename().string(), wanted[i].name)};
+  }
+  return inputs;
+}
+
+std::vector<Tensor> execute(const Model& model, const std::vector<Tensor>& inputs,
+                            const CaseOptions& options) {
+  if (options.target == nullptr) return model.interpret(inputs);
+  CompileOptions wanted;
+  wanted.max_isa = options.isa;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());
+  return model.compile(*options.target, wanted).make_context().run(inputs);
+}
+
+void check_data_set(const Model& model, const fs::path& folder, const CaseOptions& options) {
+  const std::vector<Tensor> inputs = read_inputs(model, folder);
+  const std::vector<Tensor> outputs = execute(model, inputs, options);
+  const std::vector<fs::path> files = numbered_files(folder, "output");
+  if (files.empty()) throw Mismatch{fmt::format("{} holds no output_0.pb", folder.filename().string())};
+  if (files.size() > outputs.size())
+    throw Mismatch{fmt::format("{} outputs are expected, the model has {}", files.size(), outputs.size())};
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const NamedTensor want = import::read_onnx_tensor(files[i]);
+    if (const auto different = difference(outputs[i], want.tensor, options.tolerance))
+      throw Mismatch{
+          fmt::format("{}output {} ('{}'): {}",
+                      folder.filename() == "test_data_set_0" ? "" : folder.filename().string() + ": ", i,
+                      model.outputs()[i].name, *different)};
+  }
+}
+
+/// Where no data is given, whatever the declared shapes allow is run.
+void run_without_data(const Model& model, const CaseOptions& options) {
+  if (options.target != nullptr) {
+    model.compile(*options.target, {});
+    return;
+  }
+  std::vector<Tensor> zeros;
+  for (const TensorInfo& info : model.inputs()) {
+    Shape shape = info.shape;
+    for (std::int64_t& dim : shape) dim = std::max<std::int64_t>(dim, 1);
+    zeros.push_back(Tensor::zeros(info.dtype, shape));
+  }
+  model.interpret(zeros);
+}
+
+void run(const fs::path& folder, const CaseOptions& options) {
+  const Model model = Model::load(folder / "model.onnx");
+  const std::vector<fs::path> sets = data_sets(folder);
+  if (sets.empty()) run_without_data(model, options);
+  for (const fs::path& set : sets) check_data_set(model, set, options);
+}
+
+}  // namespace
+
+CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
+  CaseResult result;
+  std::error_code ignored;
+  const bool must_fail = fs::exists(folder / "must_fail.txt", ignored);
+  std::string out_of_scope;
+  try {
+    import::OnnxSurvey survey = import::survey_onnx(folder / "model.onnx");
+    result.opset = survey.opset;
+    result.operators = std::move(survey.operators);
+    out_of_scope = std::move(survey.out_of_scope);
+  } catch (const Error&) {
+    // Loading it will say the same.
+  }
+  try {
+    if (!must_fail && data_sets(folder).empty()) throw Mismatch{"holds no test_data_set_* folder"};
+    run(folder, options);
+    result.outcome = must_fail ? Outcome::failed : Outcome::passed;
+    if (must_fail) result.reason = "ran, but must_fail.txt says that it must not";
+  } catch (const Mismatch& mismatch) {
+    result.reason = mismatch.reason;
+  } catch (const Error& error) {
+    result.unsupported = error.code() == ErrorCode::unsupported;
+    if (must_fail)
+      result.outcome = Outcome::passed;
+    else
+      result.reason = error.what();
+  }
+  if (result.unsupported && !must_fail && !out_of_scope.empty()) {
+    result.outcome = Outcome::skipped;
+    result.reason = out_of_scope;
+  }
+  return result;
+}
+
+const char* outcome_name(Outcome outcome) noexcept {
+  switch (outcome) {
+    case Outcome::passed:
+      return "passed";
+    case Outcome::failed:
+      return "failed";
+    case Outcome::skipped:
+      return "skipped";
+  }
+  return "";
+}
+
+}  // namespace saccade::verify
