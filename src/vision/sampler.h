@@ -59,11 +59,13 @@ class Sampler {
     int samples_x = 0;
   };
   static Axes make_axes(const AxisSpec& x, const AxisSpec& y, ResizeRule rule);
+  void sample_bytes(const ConstPictureView& view, int c, int row, float* out) const noexcept;
   const Axes& axes_of(int c) const noexcept { return info_->is_chroma(c) ? chroma_ : luma_; }
 
   const FormatInfo* info_ = nullptr;
   const PreprocessKernels* kernels_ = nullptr;
   int width_ = 0, height_ = 0;
+  bool bytes_ = false;  // 8-bit RGB under the rule bilinear: whole bytes come out
   Axes luma_, chroma_;
 };
 
