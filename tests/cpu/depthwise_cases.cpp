@@ -44,6 +44,22 @@ std::vector<Case> depthwise_cases() {
       cases.push_back(depthwise("3x3 on " + size, {1, 19, height, width}, three));
       cases.push_back(depthwise("5x5 on " + size, {1, 19, height, width}, five));
     }
+  // Every way in which a row of tiles can meet the edges of the map.
+  for (std::int64_t kernel : {3, 5})
+    for (std::int64_t stride : {1, 2})
+      for (std::int64_t dilation : {1, 2})
+        for (std::int64_t width = 1; width <= 11; ++width)
+          for (std::int64_t left = 0; left <= kernel / 2; ++left)
+            for (std::int64_t right = 0; right <= kernel / 2; ++right) {
+              if (stride * dilation == 4 || width + left + right < (kernel - 1) * dilation + 1) continue;
+              const std::string name = std::to_string(kernel) + "x" + std::to_string(kernel) + " stride " +
+                                       std::to_string(stride) + " dilation " + std::to_string(dilation) +
+                                       " width " + std::to_string(width) + " pads " + std::to_string(left) +
+                                       " " + std::to_string(right);
+              const std::int64_t pad = kernel / 2 * dilation;
+              cases.push_back(depthwise(name, {1, 9, 3, width},
+                                        {kernel, kernel, stride, dilation, {pad, left, pad, right}}));
+            }
   cases.push_back(depthwise("bands", {1, 20, 70, 66}, three));
   cases.push_back(depthwise("bands of 5x5", {1, 72, 37, 41}, five));
   for (std::int64_t stride : {1, 2, 3})

@@ -131,7 +131,7 @@ void run_task(const DepthwiseTask& task) {
     x = kColumns;
   }
   for (; left_of(x) > 0 && x < p.dst_width; x += kColumns) table_columns(task, x);
-  while (x < p.dst_width) {
+  while (x < p.dst_width || piece.left > 0) {
     piece.x = x;
     while (x + kColumns <= p.dst_width && right_of(x) <= 0 && x < piece.x + p.piece) x += kColumns;
     piece.end = x;
