@@ -57,10 +57,11 @@ class TfliteGraph {
 
 class TfliteOperator {
  public:
-  TfliteOperator(TfliteGraph& graph, const tflite::Operator& op, tflite::BuiltinOperator code)
-      : graph_(graph), op_(op), code_(code) {}
+  TfliteOperator(TfliteGraph& graph, const tflite::Operator& op, tflite::BuiltinOperator code, int version)
+      : graph_(graph), op_(op), code_(code), version_(version) {}
 
   tflite::BuiltinOperator code() const { return code_; }
+  int version() const { return version_; }
   /// Options of the operator's own type; throws Error(invalid_model) where the file has others or none.
   template <class Options>
   const Options& options() const {
@@ -124,6 +125,7 @@ class TfliteOperator {
   TfliteGraph& graph_;
   const tflite::Operator& op_;
   tflite::BuiltinOperator code_;
+  int version_;
   int fresh_ = 0;
   std::set<ir::ValueId> own_;  ///< made by this operator and not yet given away
 };
@@ -147,6 +149,8 @@ std::span<const TfliteTranslation> tflite_reduce_translations();
 std::span<const TfliteTranslation> tflite_resize_translations();
 std::span<const TfliteTranslation> tflite_shape_translations();
 std::span<const TfliteCustomTranslation> tflite_custom_conv_translations();
+std::span<const TfliteCustomTranslation> tflite_custom_landmark_translations();
+std::span<const TfliteCustomTranslation> tflite_custom_pool_translations();
 
 const TfliteTranslation* find_tflite_translation(tflite::BuiltinOperator code);
 const TfliteCustomTranslation* find_tflite_custom_translation(std::string_view name);

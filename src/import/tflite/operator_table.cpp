@@ -20,10 +20,13 @@ const TfliteTranslation* find_tflite_translation(tflite::BuiltinOperator code) {
 }
 
 const TfliteCustomTranslation* find_tflite_custom_translation(std::string_view name) {
-  const auto table = tflite_custom_conv_translations();
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
-  return found != table.end() ? &*found : nullptr;
+  for (const auto group : {tflite_custom_conv_translations(), tflite_custom_landmark_translations(),
+                           tflite_custom_pool_translations()}) {
+    const auto found =
+        std::find_if(group.begin(), group.end(), [&](const auto& entry) { return entry.name == name; });
+    if (found != group.end()) return &*found;
+  }
+  return nullptr;
 }
 
 }  // namespace saccade::import

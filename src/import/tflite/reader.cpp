@@ -39,6 +39,7 @@ const tflite::Model& verified_model(std::span<const std::byte> bytes, const Load
 struct Code {
   tflite::BuiltinOperator builtin = tflite::BuiltinOperator::ADD;
   std::string custom;
+  int version = 1;
 
   std::string name() const {
     if (builtin == tflite::BuiltinOperator::CUSTOM) return "custom '" + custom + "'";
@@ -96,7 +97,7 @@ class TfliteReader {
       const int number =
           std::max(static_cast<int>(code->deprecated_builtin_code()), static_cast<int>(code->builtin_code()));
       codes_.push_back({static_cast<tflite::BuiltinOperator>(number),
-                        code->custom_code() != nullptr ? code->custom_code()->str() : ""});
+                        code->custom_code() != nullptr ? code->custom_code()->str() : "", code->version()});
     }
   }
 
@@ -172,7 +173,7 @@ class TfliteReader {
     const std::string where =
         named ? graph.name(fields->outputs()->Get(0)) : fmt::format("operator {}", position);
     try {
-      TfliteOperator op(graph, *fields, code.builtin);
+      TfliteOperator op(graph, *fields, code.builtin, code.version);
       refuse_quantised(op);
       translate(op, code);
     } catch (const NotSupported& reason) {

@@ -7,6 +7,7 @@
 
 #include "import/graph_builder.h"
 #include "import/missing.h"
+#include "import/tflite/sparse.h"
 #include "saccade/error.h"
 
 namespace saccade::import {
@@ -106,7 +107,6 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
   if (tensor.buffer() == 0) return std::nullopt;  // by convention the empty buffer
   const std::span<const std::byte> data = buffer_bytes(file, tensor.buffer());
   if (data.empty()) return std::nullopt;
-  if (tensor.sparsity() != nullptr) throw NotSupported{"sparse constants are not supported"};
   const std::optional<DType> dtype = tflite_dtype(tensor.type());
   if (!dtype)
     throw NotSupported{std::string("constants of ") + tflite::EnumNameTensorType(tensor.type()) +
@@ -114,6 +114,7 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
   const Shape shape =
       tensor.shape() != nullptr ? Shape(tensor.shape()->begin(), tensor.shape()->end()) : Shape{};
   const std::uint64_t bytes = constant_bytes(*dtype, shape, file.limits);
+  if (tensor.sparsity() != nullptr) return densified(*tensor.sparsity(), *dtype, shape, data);
   if (bytes != data.size())
     fail(fmt::format("has {} bytes of data, expected {} for {} {}", data.size(), bytes, dtype_name(*dtype),
                      shape_string(shape)));

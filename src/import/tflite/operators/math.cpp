@@ -86,12 +86,20 @@ void translate_dequantize(TfliteOperator& op) {
   op.finish(op.emit("Cast", {op.input(0)}, {{"to", std::string(dtype_name(DType::f32))}}));
 }
 
+/// DENSIFY of a sparse constant, which was made dense when it was read.
+void translate_densify(TfliteOperator& op) {
+  const Tensor* data = op.constant(0);
+  if (data == nullptr) op.unsupported("DENSIFY of a tensor that is not constant is not supported");
+  op.finish_constant(*data);
+}
+
 constexpr TfliteTranslation kTranslations[] = {
     {Code::ABS, [](TfliteOperator& op) { unary(op, "Abs"); }},
     {Code::ADD, [](TfliteOperator& op) { arithmetic<tflite::AddOptions>(op, "Add"); }},
     {Code::ADD_N, translate_add_n},
     {Code::CEIL, [](TfliteOperator& op) { unary(op, "Ceil"); }},
     {Code::COS, [](TfliteOperator& op) { unary(op, "Cos"); }},
+    {Code::DENSIFY, translate_densify},
     {Code::DEQUANTIZE, translate_dequantize},
     {Code::DIV, [](TfliteOperator& op) { arithmetic<tflite::DivOptions>(op, "Div"); }},
     {Code::EQUAL, [](TfliteOperator& op) { binary(op, "Equal"); }},
