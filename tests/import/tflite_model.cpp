@@ -45,8 +45,12 @@ int TfliteModel::integers(const std::string& name, const std::vector<int>& shape
   return raw(name, shape, Type::INT32, bytes);
 }
 
-std::uint32_t TfliteModel::opcode(Code code, const std::string& custom) {
-  const auto wanted = std::make_pair(code, custom);
+void TfliteModel::set_sparse(int tensor, flatbuffers::Offset<tflite::SparsityParameters> sparsity) {
+  tensors_.at(static_cast<std::size_t>(tensor)).sparsity = sparsity;
+}
+
+std::uint32_t TfliteModel::opcode(Code code, const std::string& custom, int version) {
+  const OperatorCode wanted{code, custom, version};
   const auto found = std::find(codes_.begin(), codes_.end(), wanted);
   if (found != codes_.end()) return static_cast<std::uint32_t>(found - codes_.begin());
   codes_.push_back(wanted);
@@ -60,9 +64,10 @@ void TfliteModel::op(Code code, const std::vector<int>& inputs, const std::vecto
 }
 
 void TfliteModel::custom(const std::string& name, const std::vector<int>& inputs,
-                         const std::vector<int>& outputs, const std::vector<std::uint8_t>& options) {
-  operators_.push_back(tflite::CreateOperatorDirect(builder_, opcode(Code::CUSTOM, name), &inputs, &outputs,
-                                                    tflite::BuiltinOptions::NONE, 0, &options));
+                         const std::vector<int>& outputs, const std::vector<std::uint8_t>& options,
+                         int version) {
+  operators_.push_back(tflite::CreateOperatorDirect(builder_, opcode(Code::CUSTOM, name, version), &inputs,
+                                                    &outputs, tflite::BuiltinOptions::NONE, 0, &options));
 }
 
 std::string TfliteModel::bytes(const std::vector<int>& inputs, const std::vector<int>& outputs) {
@@ -74,16 +79,16 @@ std::string TfliteModel::bytes(const std::vector<int>& inputs, const std::vector
       const auto zeros = builder_.CreateVector(t.zero_points);
       quantisation = tflite::CreateQuantizationParameters(builder_, 0, 0, scales, zeros, 0, 0, t.axis);
     }
-    tensors.push_back(
-        tflite::CreateTensorDirect(builder_, &t.shape, t.type, t.buffer, t.name.c_str(), quantisation));
+    tensors.push_back(tflite::CreateTensorDirect(builder_, &t.shape, t.type, t.buffer, t.name.c_str(),
+                                                 quantisation, false, t.sparsity));
   }
   const std::vector<flatbuffers::Offset<tflite::SubGraph>> graphs = {
       tflite::CreateSubGraphDirect(builder_, &tensors, &inputs, &outputs, &operators_, "graph")};
   std::vector<flatbuffers::Offset<tflite::OperatorCode>> codes;
-  for (const auto& [code, custom] : codes_) {
+  for (const auto& [code, custom, version] : codes_) {
     const auto old_code = static_cast<std::int8_t>(std::min(static_cast<int>(code), 127));
-    codes.push_back(tflite::CreateOperatorCodeDirect(builder_, old_code,
-                                                     custom.empty() ? nullptr : custom.c_str(), 1, code));
+    codes.push_back(tflite::CreateOperatorCodeDirect(
+        builder_, old_code, custom.empty() ? nullptr : custom.c_str(), version, code));
   }
   std::vector<flatbuffers::Offset<tflite::Buffer>> buffers;
   for (const auto& data : buffers_) {

@@ -31,7 +31,8 @@ class TfliteModel {
   void op(Code code, const std::vector<int>& inputs, const std::vector<int>& outputs,
           tflite::BuiltinOptions type = tflite::BuiltinOptions::NONE, flatbuffers::Offset<void> options = 0);
   void custom(const std::string& name, const std::vector<int>& inputs, const std::vector<int>& outputs,
-              const std::vector<std::uint8_t>& options);
+              const std::vector<std::uint8_t>& options, int version = 1);
+  void set_sparse(int tensor, flatbuffers::Offset<tflite::SparsityParameters> sparsity);
 
   template <class Options>
   flatbuffers::Offset<void> options(Options offset) {
@@ -51,13 +52,20 @@ class TfliteModel {
     std::vector<float> scales;
     std::vector<std::int64_t> zero_points;
     int axis = 0;
+    flatbuffers::Offset<tflite::SparsityParameters> sparsity = 0;
   };
-  std::uint32_t opcode(Code code, const std::string& custom);
+  struct OperatorCode {
+    Code code;
+    std::string custom;
+    int version;
+    bool operator==(const OperatorCode&) const = default;
+  };
+  std::uint32_t opcode(Code code, const std::string& custom, int version = 1);
 
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<TensorFields> tensors_;
   std::vector<std::vector<std::uint8_t>> buffers_;
-  std::vector<std::pair<Code, std::string>> codes_;
+  std::vector<OperatorCode> codes_;
   std::vector<flatbuffers::Offset<tflite::Operator>> operators_;
 };
 
