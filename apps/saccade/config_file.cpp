@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ std::string nearest(CLI::App& command, const std::string& key) {
   std::string best;
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = name_of(*option);
+    if (name == "help" || name == "config") continue;  // not for files
     if (best.empty() || distance(name, key) < distance(best, key)) best = name;
   }
   return best;
@@ -101,7 +103,15 @@ void apply_config_file(CLI::App& command, const std::filesystem::path& file) {
   if (root.IsNull()) return;
   if (!root.IsMap())
     throw UsageError(fmt::format("{}: expected options, one a line: 'name: value'", file.string()));
-  for (const auto& entry : root) apply(command, file.string(), entry.first.as<std::string>(), entry.second);
+  std::set<std::string> seen;
+  for (const auto& entry : root) {
+    if (!entry.first.IsScalar())
+      throw UsageError(fmt::format("{}: expected options, one a line: 'name: value'", file.string()));
+    const auto key = entry.first.as<std::string>();
+    if (!seen.insert(key).second)
+      throw UsageError(fmt::format("{}: '{}' stands there twice", file.string(), key));
+    apply(command, file.string(), key, entry.second);
+  }
 }
 
 }  // namespace saccade::cli

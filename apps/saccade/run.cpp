@@ -1,11 +1,15 @@
 // `saccade run`: the main job. Reads the options, shows progress, says at the end where the time went.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "command.h"
@@ -41,12 +45,25 @@ struct RunArguments {
   JobOptions job;
   std::string input, output, model = "selfie";
   std::string effect = "remove", resize, isa, config, progress = "auto";
-  float threshold = -1;
-  double crf = -1;
-  int stream = -1;
+  std::optional<float> threshold;
+  std::optional<double> crf;
+  std::optional<int> stream;
   std::vector<std::string> encoder_options;
   bool json = false, quiet = false;
 };
+
+/// CLI11's own checks let "nan" pass, or print numbers of 300 digits.
+CLI::Validator from_zero(double highest) {
+  return CLI::Validator(
+      [highest](const std::string& text) -> std::string {
+        double value = -1;
+        if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= highest && std::isfinite(value))
+          return "";
+        return "'" + text + "' is not a number from 0" +
+               (std::isfinite(highest) ? fmt::format(" to {}", highest) : " up");
+      },
+      "");
+}
 
 void add_options(CLI::App& command, RunArguments& a) {
   command.add_option("input", a.input, "Video or picture file, pipe or device; - is standard input")
@@ -70,7 +87,7 @@ void add_options(CLI::App& command, RunArguments& a) {
   command
       .add_option("--threshold", a.threshold,
                   "Probability above which a pixel is foreground, 0 to 1 (default: soft edges)")
-      ->check(CLI::Range(0.0f, 1.0f));
+      ->check(from_zero(1));
   command.add_option("--feather", a.job.feather, "Softening of the mask's edge, in pixels");
   command.add_option("--grow", a.job.grow, "Pixels by which the mask grows, or shrinks if negative");
   command.add_flag("--invert", a.job.invert, "Exchange foreground and background");
@@ -83,12 +100,12 @@ void add_options(CLI::App& command, RunArguments& a) {
                   "How pictures are brought to the network's size (default: as the model asks)")
       ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero(std::numeric_limits<double>::infinity()));
   command.add_option("--encoder", a.job.encoder,
                      "FFmpeg's name of a video encoder (default: libx264, or what transparency asks for)");
   command
       .add_option("--crf", a.crf, "Constant quality of the encoder, lower is better (default: 20 for x264)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(from_zero(std::numeric_limits<double>::infinity()));
   command.add_option("--preset", a.job.preset, "Speed preset of the encoder (default: veryfast for x264)");
   command.add_option("--encoder-option", a.encoder_options, "Another option of the encoder; may be repeated")
       ->type_name("NAME=VALUE");
@@ -120,9 +137,9 @@ JobOptions job_options(const RunArguments& a) {
   job.input = a.input;
   job.output = a.output;
   job.effect = *parse_effect(a.effect);
-  if (a.threshold >= 0) job.threshold = a.threshold;
-  if (a.crf >= 0) job.crf = a.crf;
-  if (a.stream >= 0) job.stream = a.stream;
+  job.threshold = a.threshold;
+  job.crf = a.crf;
+  job.stream = a.stream;
   if (a.resize == "bilinear") job.resize = ResizeRule::bilinear;
   if (a.resize == "area") job.resize = ResizeRule::area;
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;

@@ -11,6 +11,8 @@ extern "C" {
 #include <string>
 #include <string_view>
 
+#include "media/stream_plan.h"
+
 namespace saccade::media {
 
 namespace {
@@ -52,8 +54,7 @@ AVCodecID substitute_audio(const AVOutputFormat& container) {
   for (const AVCodecID id : {AV_CODEC_ID_OPUS, AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_MP3}) {
     if (std::string_view(container.name) != "webm" && id == AV_CODEC_ID_OPUS)
       continue;  // AAC is at home in the others
-    if (avformat_query_codec(&container, id, FF_COMPLIANCE_NORMAL) > 0 && find_encoder(id) != nullptr)
-      return id;
+    if (container_holds(container, id) && find_encoder(id) != nullptr) return id;
   }
   return AV_CODEC_ID_NONE;
 }

@@ -43,6 +43,11 @@ bool is_rgb(AVPixelFormat format) {
   return d != nullptr && (d->flags & AV_PIX_FMT_FLAG_RGB) != 0;
 }
 
+bool has_palette(AVPixelFormat format) {
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  return d != nullptr && (d->flags & AV_PIX_FMT_FLAG_PAL) != 0;
+}
+
 bool is_full_range(const VideoFormat& format) {
   return format.range == AVCOL_RANGE_JPEG || is_rgb(format.pixel_format);
 }
@@ -183,8 +188,17 @@ FramePtr FramePool::get() {
 
 void FrameConverter::SwsDeleter::operator()(SwsContext* context) const noexcept { sws_freeContext(context); }
 
-FrameConverter::FrameConverter(const VideoFormat& from, const VideoFormat& to) : to_(to) {
+FrameConverter::FrameConverter(const VideoFormat& source, const VideoFormat& to) : to_(to) {
   capture_log();
+  VideoFormat from = source;
+  if (has_palette(source.pixel_format) && !is_rgb(to.pixel_format)) {
+    // swscale makes YUV of a palette's colours by one fixed matrix.
+    from.pixel_format = AV_PIX_FMT_RGBA;
+    from.matrix = AVCOL_SPC_RGB;
+    from.range = AVCOL_RANGE_JPEG;
+    unpack_ = std::make_unique<FrameConverter>(source, from);
+    unpacked_ = std::make_unique<FramePool>(from.pixel_format, from.width, from.height);
+  }
   sws_.reset(sws_alloc_context());
   if (!sws_) throw Error(ErrorCode::limit, "out of memory for a conversion");
   SwsContext* sws = sws_.get();
@@ -222,6 +236,16 @@ FrameConverter::FrameConverter(FrameConverter&&) noexcept = default;
 FrameConverter& FrameConverter::operator=(FrameConverter&&) noexcept = default;
 
 void FrameConverter::run(const AVFrame& from, AVFrame& to) const {
+  if (unpack_) {
+    const FramePtr colors = unpacked_->get();
+    unpack_->run(from, *colors);
+    scale(*colors, to);
+  } else {
+    scale(from, to);
+  }
+}
+
+void FrameConverter::scale(const AVFrame& from, AVFrame& to) const {
   const int code = sws_scale(sws_.get(), from.data, from.linesize, 0, from.height, to.data, to.linesize);
   if (code < 0) throw_ffmpeg(code, "converting a picture");
   check(av_frame_copy_props(&to, &from), "converting a picture");

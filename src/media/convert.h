@@ -39,7 +39,7 @@ class FramePool {
 class FrameConverter {
  public:
   /// Only size, pixel_format and colour of the formats matter. Throws Error(unsupported | media).
-  FrameConverter(const VideoFormat& from, const VideoFormat& to);
+  FrameConverter(const VideoFormat& source, const VideoFormat& to);
   ~FrameConverter();
   FrameConverter(FrameConverter&&) noexcept;
   FrameConverter& operator=(FrameConverter&&) noexcept;
@@ -52,7 +52,11 @@ class FrameConverter {
   struct SwsDeleter {
     void operator()(SwsContext* context) const noexcept;
   };
+  void scale(const AVFrame& from, AVFrame& to) const;
+
   std::unique_ptr<SwsContext, SwsDeleter> sws_;
+  std::unique_ptr<FrameConverter> unpack_;  ///< palettes become colours first
+  std::unique_ptr<FramePool> unpacked_;
   VideoFormat to_;
 };
 

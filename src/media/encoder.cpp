@@ -7,6 +7,7 @@ extern "C" {
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "media/stream_plan.h"
@@ -16,6 +17,7 @@ namespace saccade::media {
 namespace {
 
 constexpr double kDefaultCrf = 20, kDefaultCrfVp9 = 31;
+constexpr int kHighestCrf = 51;  // of H.264 and HEVC
 constexpr const char* kDefaultPreset = "veryfast";
 
 bool is_x26x(const AVCodec& codec) {
@@ -51,9 +53,8 @@ bool usable(AVPixelFormat format) {
 const AVCodec* find_encoder(const std::string& name) {
   const AVCodec* codec = avcodec_find_encoder_by_name(name.c_str());
   if (codec == nullptr || codec->type != AVMEDIA_TYPE_VIDEO) {
-    throw Error(
-        ErrorCode::not_found,
-        "encoder '" + name + "' is not in this build of FFmpeg; `saccade doctor` lists those that are");
+    throw Error(ErrorCode::not_found, "this build of FFmpeg has no video encoder '" + name +
+                                          "'; `saccade doctor` lists those that it has");
   }
   return codec;
 }
@@ -122,25 +123,50 @@ void set_option(AVCodecContext& codec, const std::string& name, const std::strin
   }
 }
 
-/// x264 and x265 complain of an unknown preset on the terminal, so it is looked up first.
-void require_preset(const AVCodec& codec, const std::string& preset) {
+/// x264 and x265 complain of unknown words on the terminal, so they are looked up first.
+void require_known(const AVCodec& codec, const std::string& option, const std::string& value) {
   static constexpr std::string_view kPresets[] = {"ultrafast", "superfast", "veryfast", "faster",
                                                   "fast",      "medium",    "slow",     "slower",
                                                   "veryslow",  "placebo"};
-  if (std::find(std::begin(kPresets), std::end(kPresets), preset) != std::end(kPresets)) return;
-  std::string known;
-  for (const std::string_view name : kPresets) known += (known.empty() ? "" : ", ") + std::string(name);
+  static constexpr std::string_view kTunes[] = {"film", "animation", "grain",      "stillimage",
+                                                "psnr", "ssim",      "fastdecode", "zerolatency"};
+  static constexpr std::string_view kProfiles[] = {"baseline", "main",    "high",
+                                                   "high10",   "high422", "high444"};
+  const bool x264 = std::string_view(codec.name).starts_with("libx264");
+  std::span<const std::string_view> words;
+  if (option == "preset") words = kPresets;
+  if (option == "tune") words = kTunes;
+  if (option == "profile" && x264) words = kProfiles;
+  if (words.empty()) return;
+  // x264 takes several tunes at once.
+  const std::string_view separators = option == "tune" && x264 ? ",./-+" : "";
+  std::string_view rest = value;
+  bool known = true;
+  while (known) {
+    const auto end = rest.find_first_of(separators);
+    known = std::find(words.begin(), words.end(), rest.substr(0, end)) != words.end();
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (known) return;
+  std::string list;
+  for (const std::string_view name : words) list += (list.empty() ? "" : ", ") + std::string(name);
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("encoder {} has no preset '{}'; it knows {}", codec.name, preset, known));
+              fmt::format("encoder {} has no {} '{}'; it knows {}", codec.name, option, value, list));
 }
 
 void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const EncoderOptions& options) {
   const AVCodec& kind = *choice.codec;
   if (is_x26x(kind)) {
     const std::string preset = options.preset.empty() ? kDefaultPreset : options.preset;
-    require_preset(kind, preset);
+    require_known(kind, "preset", preset);
     set_option(codec, "preset", preset);
-    set_option(codec, "crf", fmt::format("{}", options.crf.value_or(kDefaultCrf)));
+    const double crf = options.crf.value_or(kDefaultCrf);
+    if (!(crf >= 0 && crf <= kHighestCrf)) {  // beyond it they would quietly take the highest
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("crf {} is out of range 0 to {} of encoder {}", crf, kHighestCrf, kind.name));
+    }
+    set_option(codec, "crf", fmt::format("{}", crf));
     if (std::string_view(kind.name) == "libx265") set_option(codec, "x265-params", "log-level=none");
     return;
   }
@@ -178,7 +204,8 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
     const std::string hint = "output" + file_name.substr(dot);
     const AVOutputFormat* format = av_guess_format(nullptr, hint.c_str(), nullptr);
     if (format != nullptr && format->video_codec != AV_CODEC_ID_NONE && (format->flags & AVFMT_NOFILE) == 0 &&
-        std::string_view(format->name).find("image2") == std::string_view::npos) {
+        std::string_view(format->name).find("image2") == std::string_view::npos &&
+        format->video_codec != AV_CODEC_ID_WEBP) {
       return format;
     }
   }
@@ -252,8 +279,23 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
   return choice;
 }
 
+void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
+                   EncoderOptions& options) {
+  const std::string_view name = container.name;
+  options.reorder = name != "avi" && !name.starts_with("asf");
+  const AVRational rate = input.r_frame_rate, average = input.avg_frame_rate;
+  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && choice.codec->supported_framerates == nullptr))
+    return;
+  // Where the pictures do not come evenly, AVI gets their own unit of time, and empty packets in between.
+  constexpr double kTolerance = 0.01;
+  const bool even =
+      average.num <= 0 || average.den <= 0 || std::abs(av_q2d(average) / av_q2d(rate) - 1) < kTolerance;
+  if (even || choice.codec->supported_framerates != nullptr) options.time_base = av_inv_q(rate);
+}
+
 Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const EncoderOptions& options,
-                 bool global_header) {
+                 bool global_header)
+    : time_base_(format.time_base) {
   capture_log();
   codec_.reset(avcodec_alloc_context3(choice.codec));
   if (!codec_) throw Error(ErrorCode::limit, "out of memory for an encoder");
@@ -261,7 +303,8 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   c.width = format.width;
   c.height = format.height;
   c.pix_fmt = format.pixel_format;
-  c.time_base = format.time_base;
+  c.time_base = options.time_base.num > 0 ? options.time_base : format.time_base;
+  if (!options.reorder) c.max_b_frames = 0;
   c.framerate =
       format.frame_rate.num > 0 && format.frame_rate.den > 0 ? format.frame_rate : AVRational{25, 1};
   c.sample_aspect_ratio = format.sample_aspect;
@@ -281,9 +324,14 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
       is_x26x(*choice.codec) && format.height % 4 == 0) {
     c.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
     c.field_order = format.field_order;
+    // Each picture says which field is first, but x264 puts its default into the head of the stream.
+    if (format.field_order == AV_FIELD_BB && has_option(c, "x264opts")) set_option(c, "x264opts", "bff=1");
   }
   set_quality(c, choice, options);
-  for (const auto& [name, value] : options.extra) set_option(c, name, value);
+  for (const auto& [name, value] : options.extra) {
+    if (is_x26x(*choice.codec)) require_known(*choice.codec, name, value);
+    set_option(c, name, value);
+  }
   if (const int code = avcodec_open2(&c, choice.codec, nullptr); code < 0) {
     throw_ffmpeg(code, fmt::format("encoder {} refuses {}x{} {}", choice.codec->name, format.width,
                                    format.height, av_get_pix_fmt_name(format.pixel_format)));
@@ -291,7 +339,21 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
 }
 
 void Encoder::send(const AVFrame* frame) {
-  if (frame != nullptr) durations_[frame->pts] = frame->pkt_duration;
+  if (frame == nullptr) {
+    check(avcodec_send_frame(codec_.get(), nullptr), "encoding");
+    return;
+  }
+  const AVRational unit = codec_->time_base;
+  FramePtr retimed;
+  if (av_cmp_q(unit, time_base_) != 0) {
+    retimed = share(*frame);
+    retimed->pts = av_rescale_q(frame->pts, time_base_, unit);
+    if (last_pts_ != AV_NOPTS_VALUE) retimed->pts = std::max(retimed->pts, last_pts_ + 1);
+    retimed->pkt_duration = av_rescale_q(frame->pkt_duration, time_base_, unit);
+    frame = retimed.get();
+  }
+  last_pts_ = frame->pts;
+  durations_[frame->pts] = frame->pkt_duration;
   check(avcodec_send_frame(codec_.get(), frame), "encoding");
 }
 

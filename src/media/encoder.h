@@ -21,6 +21,8 @@ struct EncoderOptions {
                               ///< 31 for VP9 and AV1
   std::string preset;         ///< empty: veryfast for H.264 and HEVC
   int threads = 0;            ///< 0: as many as the encoder finds good
+  AVRational time_base{0, 1};  ///< of the packets; 0: that of the pictures
+  bool reorder = true;         ///< pictures may be stored in another order than they are shown
   std::vector<std::pair<std::string, std::string>> extra;  ///< further options of the encoder
 };
 
@@ -43,6 +45,11 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
 EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat& input, bool alpha,
                              const EncoderOptions& options, std::span<const AVPixelFormat> among = {});
 
+/// Sets what the container asks of the encoder's timing: AVI counts frames and, like ASF, has no place for a
+/// time of showing; MPEG-1 and MPEG-2 know fixed rates only.
+void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
+                   EncoderOptions& options);
+
 /// Not thread-safe; encodes on threads of its own.
 class Encoder {
  public:
@@ -54,8 +61,8 @@ class Encoder {
   /// Feeds a picture of the encoder's format, `pts` in format.time_base and above the last; null: no more
   /// will come.
   void send(const AVFrame* frame);
-  /// The next packet (timestamps in format.time_base, duration set), or null if more pictures are needed or
-  /// all are out.
+  /// The next packet (timestamps in the encoder's time base, duration set), or null if more pictures are
+  /// needed or all are out.
   PacketPtr receive();
 
   const AVCodecContext& context() const noexcept { return *codec_; }
@@ -63,6 +70,8 @@ class Encoder {
 
  private:
   CodecPtr codec_;
+  AVRational time_base_;  ///< of the pictures
+  std::int64_t last_pts_ = AV_NOPTS_VALUE;
   std::map<std::int64_t, std::int64_t> durations_;  ///< of the pictures inside, by pts
   std::int64_t packets_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "media/file_io.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,19 @@ int create_unique(const std::string& prefix, std::string& name) {
     if (fd >= 0 || errno != EEXIST) return fd;
   }
   return -1;
+}
+
+/// What a chain of links ends at, whether or not that exists.
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const auto next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  const auto resolved = std::filesystem::weakly_canonical(path, error);
+  return error ? path : resolved;
 }
 
 }  // namespace
@@ -138,13 +152,19 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
   } else {
     // A link stays a link: what it points to is replaced.
     std::error_code ignored;
-    if (const auto resolved = std::filesystem::weakly_canonical(path_, ignored); !ignored) target_ = resolved;
+    target_ = behind_links(path_);
     if (target_.filename().empty())
       throw Error(ErrorCode::io, path_.string() + ": names a folder, expected the name of a file to write");
     const auto folder = target_.has_parent_path() ? target_.parent_path() : std::filesystem::path(".");
     if (!std::filesystem::is_directory(folder, ignored)) {
       throw Error(ErrorCode::not_found,
                   path_.string() + ": the folder " + folder.string() + " does not exist");
+    }
+    // Only the final renaming would notice.
+    if (const long longest = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+        longest > 0 && target_.filename().string().size() > static_cast<std::size_t>(longest)) {
+      throw Error(ErrorCode::io, fmt::format("{}: the name has {} bytes, the folder allows {}",
+                                             path_.string(), target_.filename().string().size(), longest));
     }
     if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot write", errno);
     // A long name plus the suffix may exceed what the file system allows, so only a part of it is used.

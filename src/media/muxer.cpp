@@ -46,12 +46,6 @@ void copy_side_data(AVStream& to, const AVStream& from, bool with_display_matrix
   }
 }
 
-bool is_mov_family(const AVOutputFormat& container) {
-  const std::string_view name = container.name;
-  return name == "mp4" || name == "mov" || name == "ipod" || name == "3gp" || name == "3g2" ||
-         name == "psp" || name == "f4v";
-}
-
 bool is_matroska_family(const AVOutputFormat& container) {
   const std::string_view name = container.name;
   return name == "matroska" || name == "webm";
@@ -83,6 +77,8 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   output_->pb = file.context();
   output_->flags |= AVFMT_FLAG_CUSTOM_IO;
   output_->max_interleave_delta = kMuxerDelayMicroseconds;
+  // FLAC in MP4 has long been specified, but this version of FFmpeg calls it experimental.
+  output_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
   const AVFormatContext& input = source.context();
   tracks_.resize(input.nb_streams);
   for (unsigned i = 0; i < input.nb_streams; ++i) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string_view>
 
 namespace saccade::media {
@@ -12,6 +14,20 @@ namespace {
 /// Text-mode art: FFmpeg would render any text file as a video.
 constexpr std::string_view kNotVideo[] = {"tty", "bin", "xbin", "adf", "idf"};
 constexpr int kMaxReadErrors = 64;
+
+/// Scripts, playlists and protocols: they are read by opening something else, some of them behind the back of
+/// `refuse_open`.
+constexpr std::string_view kRefersElsewhere[] = {
+    "concat", "hls",   "dash",     "imf",         "sdp",       "rtsp",        "rtp",    "sap",
+    "vobsub", "lavfi", "avisynth", "vapoursynth", "alias_pix", "brender_pix", "image2", "webm_dash_manifest"};
+/// No protocol has this name, so an allow-list of it allows none to whatever a demuxer opens by itself.
+constexpr const char* kNoProtocol = "none";
+
+bool is_among(std::string_view name, std::span<const std::string_view> names) {
+  // A demuxer may have several names: "sdp", "hls,applehttp".
+  const std::string_view first = name.substr(0, name.find(','));
+  return std::find(names.begin(), names.end(), first) != names.end();
+}
 
 int refuse_open(AVFormatContext* /*input*/, AVIOContext** /*io*/, const char* url, int /*flags*/,
                 AVDictionary** /*options*/) {
@@ -64,7 +80,15 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   if (raw == nullptr) throw Error(ErrorCode::limit, "out of memory for a demuxer");
   raw->pb = file_.context();
   raw->io_open = refuse_open;
+  raw->protocol_whitelist = av_strdup(kNoProtocol);
   const AVInputFormat* format = find_format(file_.context(), "input" + path.extension().string());
+  if (format != nullptr && is_among(format->name, kRefersElsewhere)) {
+    avformat_free_context(raw);
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: is a list of other files or addresses ({}), which are not opened; give the "
+                            "video itself",
+                            path.string(), format->long_name != nullptr ? format->long_name : format->name));
+  }
   // Where no format was found, this looks once more, by content alone, and says so.
   if (const int code = avformat_open_input(&raw, "", format, nullptr); code < 0) {  // frees `raw` itself
     if (code == AVERROR_INVALIDDATA) {
@@ -76,7 +100,7 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   }
   input_.reset(raw);
   const std::string_view name = input_->iformat->name;
-  if (std::find(std::begin(kNotVideo), std::end(kNotVideo), name) != std::end(kNotVideo)) {
+  if (is_among(name, kNotVideo)) {
     throw Error(ErrorCode::media,
                 path.string() + ": is not a video or picture that can be read (it looks like text)");
   }
@@ -115,27 +139,65 @@ void Source::choose_stream(std::optional<int> wanted) {
     }
   }
   if (video().codecpar->width <= 0 || video().codecpar->height <= 0) {
+    if (video().codecpar->codec_id == AV_CODEC_ID_WEBP) {
+      throw Error(ErrorCode::unsupported,
+                  path_.string() +
+                      ": is an animated WebP (or a damaged one), which FFmpeg cannot read; "
+                      "convert it to a video first");
+    }
     throw Error(ErrorCode::media,
                 fmt::format("{}: the size of video stream {} cannot be found out; the file may be damaged",
                             path_.string(), video_index_));
   }
 }
 
-/// An MP4 lists where every frame lies, so one that was cut off is known before any time is spent on it.
-void Source::require_whole() const {
-  AVStream* stream = input_->streams[video_index_];
-  const int count = avformat_index_get_entries_count(stream);
-  if (std::string_view(input_->iformat->name).find("mp4") == std::string_view::npos || count == 0) return;
-  int whole = 0;
-  for (int i = 0; i < count; ++i) {
-    const AVIndexEntry* entry = avformat_index_get_entry(stream, i);
-    if (entry != nullptr && entry->pos + entry->size <= file_.size()) ++whole;
+/// An MP4 lists where every packet lies, so one that was cut off is known before any time is spent on it.
+void Source::require_whole() {
+  if (std::string_view(input_->iformat->name).find("mp4") == std::string_view::npos) return;
+  require_whole_index();
+  for (unsigned s = 0; s < input_->nb_streams; ++s) {
+    AVStream* stream = input_->streams[s];
+    // Streams of data may lie in other files.
+    const AVMediaType kind = stream->codecpar->codec_type;
+    if (kind != AVMEDIA_TYPE_VIDEO && kind != AVMEDIA_TYPE_AUDIO && kind != AVMEDIA_TYPE_SUBTITLE) continue;
+    const int count = avformat_index_get_entries_count(stream);
+    int whole = 0;
+    for (int i = 0; i < count; ++i) {
+      const AVIndexEntry* entry = avformat_index_get_entry(stream, i);
+      if (entry != nullptr && entry->pos + entry->size <= file_.size()) ++whole;
+    }
+    if (whole == count) continue;
+    const char* type = av_get_media_type_string(stream->codecpar->codec_type);
+    throw Error(
+        ErrorCode::media,
+        fmt::format("{}: the file is cut off: its header announces {} {} of stream {} ({}), {} of them "
+                    "are there",
+                    path_.string(), count, is_video(*stream) ? "frames" : "packets", s,
+                    type != nullptr ? type : "unknown", whole));
   }
-  if (whole < count) {
-    throw Error(ErrorCode::media,
-                fmt::format("{}: the file is cut off: its header announces {} frames, {} of them are there",
-                            path_.string(), count, whole));
+}
+
+/// FFmpeg reads an index ("moov") that the end of the file cuts off as far as it goes, and the streams that
+/// it lists last are silently missing.
+void Source::require_whole_index() {
+  AVIOContext* io = file_.context();
+  const std::int64_t resume = avio_tell(io);
+  std::int64_t at = 0;
+  while (at >= 0 && at + 8 <= file_.size() && avio_seek(io, at, SEEK_SET) == at) {
+    std::int64_t size = avio_rb32(io);
+    const std::uint32_t type = avio_rb32(io);
+    if (size == 1) size = static_cast<std::int64_t>(avio_rb64(io));
+    if (size == 0) size = file_.size() - at;  // the last box, up to the end of the file
+    if (size < 8) break;
+    if (type == MKBETAG('m', 'o', 'o', 'v') && size > file_.size() - at) {
+      throw Error(ErrorCode::media,
+                  fmt::format("{}: the file is cut off: {} of {} bytes of its index are there",
+                              path_.string(), file_.size() - at, size));
+    }
+    if (size > file_.size() - at) break;
+    at += size;
   }
+  avio_seek(io, resume, SEEK_SET);
 }
 
 std::int64_t Source::expected_frames() const noexcept {

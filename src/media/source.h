@@ -55,7 +55,8 @@ class Source {
 
  private:
   void choose_stream(std::optional<int> wanted);
-  void require_whole() const;
+  void require_whole();
+  void require_whole_index();
 
   std::filesystem::path path_;
   const std::atomic<bool>* cancel_;

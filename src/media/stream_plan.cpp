@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "media/audio.h"
@@ -22,7 +24,7 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
   const AVCodecID codec = parameters.codec_id;
   if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) {
     if (matroska) return {StreamAction::attach, codec};
-    const bool mp4 = name == "mp4" || name == "mov" || name == "ipod";
+    const bool mp4 = name == "mp4" || name == "ipod";
     return {mp4 && container_holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
   }
   switch (parameters.codec_type) {
@@ -56,10 +58,37 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
 
 }  // namespace
 
+bool is_mov_family(const AVOutputFormat& container) {
+  const std::string_view name = container.name;
+  return name == "mp4" || name == "mov" || name == "ipod" || name == "3gp" || name == "3g2" ||
+         name == "psp" || name == "f4v";
+}
+
 bool container_holds(const AVOutputFormat& container, AVCodecID codec) {
   if (codec == AV_CODEC_ID_NONE) return false;
+  const std::string_view name = container.name;
+  const auto among = [codec](std::span<const AVCodecID> list) {
+    return std::find(list.begin(), list.end(), codec) != list.end();
+  };
+  // For these FFmpeg gives no answer but for what it would choose itself, or one that its muxer takes back.
+  static constexpr AVCodecID kMp4Only[] = {AV_CODEC_ID_FLAC, AV_CODEC_ID_TRUEHD, AV_CODEC_ID_OPUS,
+                                           AV_CODEC_ID_VP9, AV_CODEC_ID_AV1};
+  static constexpr AVCodecID kTransport[] = {
+      AV_CODEC_ID_H264,  AV_CODEC_ID_HEVC,         AV_CODEC_ID_MPEG2VIDEO,  AV_CODEC_ID_MPEG1VIDEO,
+      AV_CODEC_ID_MPEG4, AV_CODEC_ID_AAC,          AV_CODEC_ID_AAC_LATM,    AV_CODEC_ID_MP2,
+      AV_CODEC_ID_MP3,   AV_CODEC_ID_AC3,          AV_CODEC_ID_EAC3,        AV_CODEC_ID_DTS,
+      AV_CODEC_ID_OPUS,  AV_CODEC_ID_DVB_SUBTITLE, AV_CODEC_ID_DVB_TELETEXT};
+  static constexpr AVCodecID kProgram[] = {AV_CODEC_ID_H264, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG1VIDEO,
+                                           AV_CODEC_ID_MP2,  AV_CODEC_ID_MP3,        AV_CODEC_ID_AC3,
+                                           AV_CODEC_ID_DTS};
+  static constexpr AVCodecID kFlash[] = {AV_CODEC_ID_H264, AV_CODEC_ID_FLV1, AV_CODEC_ID_AAC,
+                                         AV_CODEC_ID_MP3};
+  if (name == "flv") return among(kFlash);
+  if (name == "mpegts") return among(kTransport);
+  if (name == "mpeg" || name == "vob" || name == "dvd" || name == "svcd") return among(kProgram);
+  if (is_mov_family(container) && name != "mp4" && among(kMp4Only)) return false;
   if (avformat_query_codec(&container, codec, FF_COMPLIANCE_NORMAL) > 0) return true;
-  if (std::string_view(container.name) != "matroska") return false;
+  if (name != "matroska") return false;
   // Matroska takes whatever has a Windows code as well, but its list names only codecs with a code of its
   // own.
   const AVCodecTag* const tables[] = {avformat_get_riff_video_tags(), avformat_get_riff_audio_tags(),
@@ -77,7 +106,12 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
     const char* type = av_get_media_type_string(stream.codecpar->codec_type);
     const std::string what = fmt::format("stream {} ({} {})", i, type != nullptr ? type : "unknown",
                                          avcodec_get_name(stream.codecpar->codec_id));
-    if (decision.action == StreamAction::drop) {
+    // QuickTime keeps the chapters' names in a stream; the muxer writes them anew.
+    const bool chapter_names = stream.codecpar->codec_id == AV_CODEC_ID_BIN_DATA &&
+                               stream.discard == AVDISCARD_ALL && input.nb_chapters > 0;
+    if (chapter_names) {
+      decision.action = StreamAction::drop;
+    } else if (decision.action == StreamAction::drop) {
       plan.notices.push_back(fmt::format("{} is left out: a {} file cannot hold it", what, container.name));
     } else if (decision.action == StreamAction::convert_text ||
                decision.action == StreamAction::convert_audio) {

@@ -31,6 +31,9 @@ struct StreamPlan {
 /// Whether the container has a way to store what this codec makes.
 bool container_holds(const AVOutputFormat& container, AVCodecID codec);
 
+/// MP4 and its relatives.
+bool is_mov_family(const AVOutputFormat& container);
+
 StreamPlan plan_streams(const Source& source, const AVOutputFormat& container);
 
 }  // namespace saccade::media

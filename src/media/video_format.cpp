@@ -80,6 +80,19 @@ AVPixelFormat without_jpeg_disguise(AVPixelFormat format, AVColorRange& range) n
   return plain;
 }
 
+AVPixelFormat without_palette(const AVFrame& picture) noexcept {
+  const auto format = static_cast<AVPixelFormat>(picture.format);
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  if (d == nullptr || (d->flags & AV_PIX_FMT_FLAG_PAL) == 0) return format;
+  const std::uint8_t* colors = picture.data[1];
+  for (int i = 0; colors != nullptr && i < AVPALETTE_COUNT; ++i) {
+    std::uint32_t argb = 0;
+    std::memcpy(&argb, colors + 4 * i, sizeof(argb));
+    if ((argb >> 24) != 0xff) return AV_PIX_FMT_RGBA;
+  }
+  return AV_PIX_FMT_RGB24;
+}
+
 VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const AVFrame& first) {
   const AVCodecParameters& declared = *stream.codecpar;
   VideoFormat format;

@@ -45,6 +45,10 @@ Orientation orientation_of(const std::array<std::int32_t, 9>& matrix) noexcept;
 /// The format without its "yuvj" disguise; sets `range` to full where it had one.
 AVPixelFormat without_jpeg_disguise(AVPixelFormat format, AVColorRange& range) noexcept;
 
+/// A palette holds RGB colours with alpha. `pixel_format` is what such pictures are worth: rgba, or rgb24
+/// where every colour of this picture's palette is opaque. Other formats stay.
+AVPixelFormat without_palette(const AVFrame& picture) noexcept;
+
 /// Format of the stream's pictures, completed from its first decoded frame (which knows better than the
 /// container).
 VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const AVFrame& first);

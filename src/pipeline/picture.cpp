@@ -188,7 +188,7 @@ vision::PictureSpec picture_spec(const media::VideoFormat& format) {
 
 std::string describe_color(const media::VideoFormat& format) {
   const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format.pixel_format);
-  if (d != nullptr && (d->flags & AV_PIX_FMT_FLAG_RGB) != 0) return "RGB";
+  if (d != nullptr && (d->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0) return "RGB";
   const vision::ColorSpec color = color_of(format);
   std::string text = matrix_name(color.matrix);
   if (format.matrix == AVCOL_SPC_UNSPECIFIED) text += " (assumed from the size: the input does not say)";

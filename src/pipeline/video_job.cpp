@@ -204,6 +204,9 @@ void VideoJob::plan_pictures() {
   describe_input(state_, source_, flow_.decoded);
 
   media::VideoFormat wanted = flow_.decoded;
+  if (has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_PAL))
+    wanted.pixel_format = media::without_palette(*first_);
+  const bool rgb_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_RGB);
   const vision::Rotation rotation = rotation_of(flow_.decoded);
   flow_.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*container_);
   if (flow_.turn) {
@@ -242,8 +245,7 @@ void VideoJob::plan_pictures() {
   flow_.work = flow_.result;
   if (choice_.alpha && !alpha_in)
     flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(choice_.pixel_format)));
-  const bool rgb_in = has_flag(flow_.decoded.pixel_format, AV_PIX_FMT_FLAG_RGB),
-             rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  const bool rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
   if (rgb_in && !rgb_out) {
     for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
       format->matrix = AVCOL_SPC_BT709;
@@ -265,6 +267,7 @@ void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
   processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
                                            state_.isa, state_.clocks);
+  media::fit_container(*container_, source_.video(), choice_, encoder_options_);
   const bool global_header = (container_->flags & AVFMT_GLOBALHEADER) != 0;
   encoder_ = std::make_unique<media::Encoder>(choice_, flow_.result, encoder_options_, global_header);
   state_.report.output_summary =

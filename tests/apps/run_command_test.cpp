@@ -232,12 +232,28 @@ TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
         {clip.string()},
         {clip.string(), "-o", "x.mp4", "--effect", "explode"},
         {clip.string(), "-o", "x.mp4", "--threshold", "2"},
+        {clip.string(), "-o", "x.mp4", "--threshold", "nan"},
+        {clip.string(), "-o", "x.mp4", "--crf", "nan"},
+        {clip.string(), "-o", "x.mp4", "--crf", "-1"},
+        {clip.string(), "-o", "x.mp4", "--stream", "-1"},
         {clip.string(), "-o", "x.mp4", "--frobnicate"},
         {clip.string(), "-o", "x.mp4", "--effect", "replace", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--threads", "0"}}) {
     const testing::Result result = run(arguments);
     EXPECT_EQ(result.code, 2) << result.err;
     EXPECT_THAT(result.err, Not(HasSubstr("internal")));
+    EXPECT_LT(result.err.size(), 400u) << result.err;
+  }
+}
+
+TEST_F(RunCommand, ConfigFilesThatContradictThemselvesAreRefused) {
+  for (const char* text : {"effect: blur\neffect: mask\n", "config: other.yaml\n", "? [a]\n: b\n"}) {
+    write_text(scratch / "job.yaml", text);
+    const testing::Result result = run(
+        {clip.string(), "-o", (scratch / "out.mp4").string(), "--config", (scratch / "job.yaml").string()});
+    EXPECT_EQ(result.code, 2) << text << result.err;
+    EXPECT_THAT(result.err, HasSubstr("job.yaml"));
+    EXPECT_THAT(result.err, Not(HasSubstr("did you mean 'config'")));
   }
 }
 

@@ -138,8 +138,23 @@ TEST(OutputFile, LinkStaysALink) {
   EXPECT_EQ(read_file(scratch / "real/out.mp4"), "new");
 }
 
+TEST(OutputFile, LinkToNothingCreatesWhatItNames) {
+  Scratch scratch;
+  std::filesystem::create_directory(scratch / "real");
+  std::filesystem::create_symlink("real/out.mp4", scratch / "first.mp4");
+  std::filesystem::create_symlink("first.mp4", scratch / "out.mp4");
+  OutputFile file(scratch / "out.mp4", {});
+  put(file, "new");
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch / "out.mp4"));
+  EXPECT_EQ(read_file(scratch / "real/out.mp4"), "new");
+}
+
 TEST(OutputFile, ImpossibleTargetsAreNamed) {
   Scratch scratch;
+  // A name that is too long must not be found out when all the work is done.
+  EXPECT_THAT(error_of([&] { OutputFile(scratch / (std::string(300, 'x') + ".mp4"), {}); }, ErrorCode::io),
+              HasSubstr("304 bytes"));
   EXPECT_THAT(error_of([&] { OutputFile(scratch / "no/out.mp4", {}); }, ErrorCode::not_found),
               HasSubstr("does not exist"));
   EXPECT_THAT(error_of([&] { OutputFile(scratch.path(), {}); }, ErrorCode::io), HasSubstr("is a directory"));

@@ -77,6 +77,29 @@ TEST(Source, CutOffFilesAreKnownBeforeTheFirstFrame) {
   EXPECT_EQ(source.expected_frames(), 100);
 }
 
+TEST(Source, CutOffSoundAndCutOffIndexesAreKnownToo) {
+  Scratch scratch;
+  const auto whole = scratch / "whole.mp4", fast = scratch / "fast.mp4";
+  ffmpeg(
+      "-f lavfi -i testsrc2=s=128x96:r=25:d=1 -f lavfi -i sine=d=2 -c:v libx264 -preset ultrafast -c:a aac "
+      "{}",
+      {whole});
+  ffmpeg("-i {} -c copy -movflags faststart {}", {whole, fast});
+  const std::string bytes = test::read_file(whole), fast_bytes = test::read_file(fast);
+  // The last packets are sound: every frame of the video is there.
+  write_text(scratch / "cut-sound.mp4", fast_bytes.substr(0, fast_bytes.size() - 20));
+  EXPECT_THAT(error_of(scratch / "cut-sound.mp4"), HasSubstr("of stream 1 (audio)"));
+  // Where the cut is in the index, whole streams may be missing without any other sign.
+  for (std::size_t missing = 1; missing < 1200; missing += 37) {
+    write_text(scratch / "cut-index.mp4", bytes.substr(0, bytes.size() - missing));
+    EXPECT_THAT(error_of(scratch / "cut-index.mp4"), HasSubstr("cut-index.mp4: ")) << missing;
+  }
+  write_text(scratch / "cut-index.mp4", bytes.substr(0, bytes.size() - 1));
+  EXPECT_THAT(error_of(scratch / "cut-index.mp4"), HasSubstr("cut off"));
+  Source source(whole);
+  EXPECT_EQ(count_frames(source), 25);
+}
+
 TEST(Source, PrefixesOfAVideoNeverCrash) {
   Scratch scratch;
   const auto whole = scratch / "whole.mkv";
@@ -155,7 +178,13 @@ TEST(Source, PlaylistsOpenNothing) {
   error_of(list);
   const auto concat = scratch / "list.ffconcat";
   write_text(concat, "ffconcat version 1.0\nfile clip.ts\n");
-  error_of(concat);
+  EXPECT_THAT(error_of(concat), HasSubstr("list of other files"));
+  // Relative names are looked up in the current folder.
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(scratch.path());
+  EXPECT_THAT(error_of("list.ffconcat"), HasSubstr("list of other files"));
+  EXPECT_THAT(error_of("list.m3u8"), HasSubstr("list.m3u8"));
+  std::filesystem::current_path(before);
 }
 
 TEST(VideoFormat, OrientationTurnsPicturesAsFfmpegDoes) {

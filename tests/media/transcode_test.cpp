@@ -57,6 +57,7 @@ Transcoded transcode(const std::filesystem::path& from, const std::filesystem::p
         EncoderChoice choice = choose_encoder(*container, in, false, options);
         result.notices.insert(result.notices.end(), choice.notices.begin(), choice.notices.end());
         out.pixel_format = choice.pixel_format;
+        fit_container(*container, source.video(), choice, options);
         encoder =
             std::make_unique<Encoder>(choice, out, options, (container->flags & AVFMT_GLOBALHEADER) != 0);
         muxer = std::make_unique<Muxer>(file, *container, source, plan, encoder->context(), out);
@@ -363,6 +364,84 @@ TEST(Transcode, SoundThatTheContainerRefusesIsConvertedInPlace) {
     EXPECT_EQ(stream_value(target, "a:0", "tags=language"), "fra");
     EXPECT_EQ(frame_times(target).size(), 50u);
   }
+}
+
+TEST(Transcode, SoundThatTheMuxerWouldRefuseIsConvertedOrKept) {
+  Scratch scratch;
+  struct Pair {
+    const char *codec, *extension, *result;
+  };
+  for (const Pair& p :
+       {Pair{"flac", "mp4", "flac"}, Pair{"flac", "mov", "aac"}, Pair{"libopus", "mov", "aac"},
+        Pair{"libopus", "mp4", "opus"}, Pair{"pcm_s16le", "flv", "aac"}, Pair{"flac", "ts", "aac"},
+        Pair{"aac", "ts", "aac"}, Pair{"ac3", "ts", "ac3"}, Pair{"aac", "mpg", "mp3"}}) {
+    const auto in = scratch / (std::string("in-") + p.codec + ".mkv");
+    const auto out = scratch / (std::string("out-") + p.codec + "." + p.extension);
+    ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=25:d=0.4 -f lavfi -i sine=d=0.4:r=48000 -c:v libx264 "
+                       "-preset ultrafast -c:a ") +
+               p.codec + " {}",
+           {in});
+    transcode(in, out);
+    EXPECT_EQ(stream_value(out, "a:0", "codec_name"), p.result) << out;
+    EXPECT_EQ(stream_value(out, "v:0", "codec_name"), "h264") << out;
+    EXPECT_EQ(frame_times(out).size(), 10u) << out;
+  }
+}
+
+TEST(Transcode, AviKeepsTheFrameRate) {
+  Scratch scratch;
+  for (const char* rate : {"25/1", "30000/1001"}) {
+    const auto in = scratch / "in.mp4", out = scratch / "out.avi";
+    std::filesystem::remove(out);
+    ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:d=1:r=") + rate + " -c:v libx264 -preset veryfast {}",
+           {in});
+    EncoderOptions options;
+    options.preset = "veryfast";
+    transcode(in, out, options);
+    EXPECT_EQ(stream_value(out, "v:0", "r_frame_rate"), rate);
+    EXPECT_EQ(stream_value(out, "v:0", "avg_frame_rate"), rate);
+    EXPECT_EQ(stream_value(out, "v:0", "has_b_frames"), "0");  // AVI has no time of showing
+    EXPECT_EQ(frame_times(out).size(), frame_times(in).size());
+  }
+}
+
+TEST(Transcode, InterlacedVideoKeepsItsFieldOrder) {
+  Scratch scratch;
+  for (const std::string order : {"tff", "bff"}) {
+    const auto in = scratch / (order + ".mp4"), out = scratch / (order + "-out.mp4");
+    ffmpeg("-f lavfi -i testsrc=s=64x48:r=50:d=0.4 -vf interlace=scan=" + order +
+               " -c:v libx264 -flags +ildct+ilme -x264opts " + order + "=1 {}",
+           {in});
+    transcode(in, out);
+    EXPECT_EQ(stream_value(out, "v:0", "field_order"), order == "tff" ? "tt" : "bb");
+    EXPECT_EQ(stream_value(in, "v:0", "field_order"), stream_value(out, "v:0", "field_order"));
+  }
+}
+
+TEST(Encoders, UnknownWordsAndQualitiesAreErrors) {
+  Scratch scratch;
+  const auto in = scratch / "in.mp4";
+  ffmpeg("-f lavfi -i testsrc=s=64x48:d=0.1 -c:v libx264 {}", {in});
+  const auto fails = [&](auto&& set) {
+    EncoderOptions options;
+    set(options);
+    try {
+      transcode(in, scratch / "out.mp4", options);
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::invalid_argument) << e.what();
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto extra = [&](const char* name, const char* value) {
+    return fails([&](EncoderOptions& o) { o.extra = {{name, value}}; });
+  };
+  EXPECT_THAT(fails([](EncoderOptions& o) { o.crf = 999; }), testing::HasSubstr("crf 999 is out of range"));
+  EXPECT_THAT(fails([](EncoderOptions& o) { o.crf = std::nan(""); }), testing::HasSubstr("crf nan"));
+  EXPECT_THAT(fails([](EncoderOptions& o) { o.preset = "brisk"; }), testing::HasSubstr("'brisk'"));
+  EXPECT_THAT(extra("tune", "film,pop"), testing::HasSubstr("'film,pop'"));
+  EXPECT_THAT(extra("profile", "low"), testing::HasSubstr("'low'"));
+  EXPECT_EQ(extra("tune", "film,zerolatency"), "");
 }
 
 TEST(Transcode, CoverArtIsKeptAndIsNotTheVideo) {

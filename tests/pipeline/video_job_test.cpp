@@ -189,6 +189,28 @@ TEST(VideoJob, GrayVideoWorks) {
   EXPECT_EQ(pipeline::run(job(in, out, Effect::blur), {}, bright()).frames, 10);
 }
 
+TEST(VideoJob, ColoursOfAPaletteStay) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv";
+  // High enough that players take BT.709 for granted.
+  ffmpeg("-f lavfi -i color=red:s=1280x720:r=5:d=0.2 -pix_fmt pal8 -c:v png {}", {in});
+  ASSERT_EQ(stream_value(in, "v:0", "pix_fmt"), "pal8");
+  for (const char* name : {"out.mp4", "out.mkv"}) {
+    const auto out = scratch / name;
+    JobOptions options = job(in, out, Effect::blur);
+    options.crf = 0;
+    const JobReport report = pipeline::run(options, {}, everything());
+    EXPECT_EQ(stream_value(out, "v:0", "color_space"), "bt709");
+    const std::string planes = raw_frames(out, "yuv444p");
+    const std::size_t area = 1280 * 720;
+    ASSERT_EQ(planes.size(), 3 * area);
+    EXPECT_NEAR(static_cast<unsigned char>(planes[area / 2]), 63, 1);
+    EXPECT_NEAR(static_cast<unsigned char>(planes[area + area / 2]), 102, 1);
+    EXPECT_NEAR(static_cast<unsigned char>(planes[2 * area + area / 2]), 240, 1);
+    EXPECT_THAT(report.notices, testing::Not(Contains(HasSubstr("transparency"))));
+  }
+}
+
 TEST(VideoJob, StandardStreamsAndPipesCarryVideo) {
   Scratch scratch;
   const auto in = scratch / "in.mp4", fifo = scratch / "out.mp4", copy = scratch / "copy.mp4";
