@@ -5,7 +5,7 @@ namespace saccade::ops {
 
 namespace {
 
-struct Better {
+struct Larger {
   template <class T>
   bool operator()(T a, T b) const {
     return a > b;
@@ -14,6 +14,6 @@ struct Better {
 
 }  // namespace
 
-constinit const OpDef kArgMax = arg_reduction<Better>("ArgMax");
+constinit const OpDef kArgMax = arg_reduction<Larger>("ArgMax");
 
 }  // namespace saccade::ops

@@ -5,7 +5,7 @@ namespace saccade::ops {
 
 namespace {
 
-struct Better {
+struct Smaller {
   template <class T>
   bool operator()(T a, T b) const {
     return a < b;
@@ -14,6 +14,6 @@ struct Better {
 
 }  // namespace
 
-constinit const OpDef kArgMin = arg_reduction<Better>("ArgMin");
+constinit const OpDef kArgMin = arg_reduction<Smaller>("ArgMin");
 
 }  // namespace saccade::ops
