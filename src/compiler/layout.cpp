@@ -45,6 +45,42 @@ std::vector<std::size_t> order_of(std::size_t rank, Layout layout) {
   return order;
 }
 
+bool elementwise(const ir::Node& node) {
+  if (node.op == "ElementwiseChain" || node.op == "Clip") return true;
+  const ops::OpDef* op = ops::find(node.op);
+  return op != nullptr && (op->is(ops::kElementwiseUnary) || op->is(ops::kElementwiseBinary));
+}
+
+// What a Resize makes is large, so it should be made in the order in which it leaves: as planes, where all
+// that becomes of it is outputs of the graph, by way of elementwise work at most.
+void keep_planes(const ir::Graph& graph, std::vector<Layout>& layouts) {
+  std::vector<std::vector<const ir::Node*>> users(graph.values.size());
+  for (const ir::Node& node : graph.nodes)
+    for (const ir::ValueId id : node.inputs)
+      if (id != ir::kNoValue) users[static_cast<std::size_t>(id)].push_back(&node);
+  std::vector<bool> leaves(graph.values.size(), false);
+  for (const ir::ValueId id : graph.outputs) leaves[static_cast<std::size_t>(id)] = true;
+  for (const ir::Node& resize : graph.nodes) {
+    if (resize.op != "Resize" || !picture(graph, resize.outputs[0])) continue;
+    std::vector<ir::ValueId> made{resize.outputs[0]};
+    const auto known = [&](ir::ValueId id) {
+      return id == ir::kNoValue || graph.value(id).constant ||
+             std::find(made.begin(), made.end(), id) != made.end();
+    };
+    bool stays = true;
+    for (std::size_t i = 0; i < made.size() && stays; ++i) {
+      const auto at = static_cast<std::size_t>(made[i]);
+      stays = leaves[at] || !users[at].empty();
+      for (const ir::Node* user : users[at]) {
+        stays = stays && elementwise(*user) && std::all_of(user->inputs.begin(), user->inputs.end(), known);
+        if (stays && !known(user->outputs[0])) made.push_back(user->outputs[0]);
+      }
+    }
+    if (!stays) continue;
+    for (const ir::ValueId id : made) layouts[static_cast<std::size_t>(id)] = Layout::plain;
+  }
+}
+
 }  // namespace
 
 std::vector<Layout> choose_layouts(const ir::Graph& graph) {
@@ -76,6 +112,7 @@ std::vector<Layout> choose_layouts(const ir::Graph& graph) {
       for (const ir::ValueId id : node.outputs) changed = mark(id) || changed;
     }
   }
+  keep_planes(graph, layouts);
   return layouts;
 }
 

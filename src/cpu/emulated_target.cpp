@@ -55,6 +55,7 @@ constexpr Emulation kEmulations[] = {
     {"reduce.global_max.avx512.fp32", emulated::reduce_lines},
     {"reduce.whole_plane.avx512.fp32", emulated::reduce_lines},
     {"resize.double.avx512.fp32", emulated::resize_double},
+    {"resize.planar.avx512.fp32", emulated::resize_planar},
     {"resize.taps.avx512.fp32", emulated::resize_taps},
     {"softmax.avx512.fp32", emulated::softmax_lines},
     {"log_softmax.avx512.fp32", emulated::softmax_lines},

@@ -73,6 +73,36 @@ TEST(Compile, ChannelsFirstModelIsReorderedAtItsBoundariesOnly) {
   EXPECT_EQ(graph.steps[3].op, "Reorder");
 }
 
+GraphMaker::Id enlarge(GraphMaker& m, GraphMaker::Id x) {
+  return m.node("Resize", {x, ir::kNoValue, m.floats({4}, {1, 1, 2, 2}), ir::kNoValue},
+                {{"mode", std::string("linear")}});
+}
+
+TEST(Layout, ResizedPicturesThatLeaveAreMadeAsPlanes) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 8, 8});
+  const auto features = m.conv(x, 4, 5);
+  const auto larger = enlarge(m, features), twice = enlarge(m, m.conv(x, 4, 3));
+  const auto mask = m.node("Sigmoid", {twice});
+  const ir::Graph graph = m.finish({larger, mask, twice});
+  const std::vector<Layout> layouts = choose_layouts(graph);
+  EXPECT_EQ(layouts[static_cast<std::size_t>(features)], Layout::channels_last);
+  for (const auto id : {larger, twice, mask})
+    EXPECT_EQ(layouts[static_cast<std::size_t>(id)], Layout::plain) << graph.value(id).name;
+}
+
+TEST(Layout, ResizedPicturesThatOthersReadKeepTheirPixelsTogether) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 8, 8});
+  const auto larger = enlarge(m, m.conv(x, 4, 5));
+  const auto read = m.conv(larger, 5, 3);
+  const auto other = enlarge(m, m.conv(x, 4, 5));
+  const auto sum = m.node("Add", {other, larger});
+  const std::vector<Layout> layouts = choose_layouts(m.finish({larger, read, sum}));
+  for (const auto id : {larger, other, sum})
+    EXPECT_EQ(layouts[static_cast<std::size_t>(id)], Layout::channels_last) << id;
+}
+
 TEST(Compile, OneChannelNeedsNoReorder) {
   GraphMaker m;
   const auto x = m.input("x", {1, 1, 8, 8});

@@ -44,6 +44,15 @@ Case doubling(Shape shape, std::int64_t before = 0, std::int64_t after = 0) {
   return c;
 }
 
+/// From planes to planes, slices of a larger tensor along the channels or rows where asked.
+Case planar(ir::Attributes attributes, Shape shape, std::int64_t height, std::int64_t width, Place x = {},
+            Place y = {}) {
+  Case c = to_size(std::move(attributes), tensor(std::move(shape), x), height, width, y);
+  c.name += " as planes" + (x.before != 0 ? " " + std::to_string(x.before) + " in" : "");
+  c.expect = "resize.planar.";
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> resize_cases() {
@@ -79,6 +88,31 @@ std::vector<Case> resize_cases() {
   cases.push_back(doubling({1, 9, 7, 1}));
   cases.push_back(doubling({1, 9, 1, 1}));
   cases.push_back(doubling({1, 16, 30, 34}, 5, 11));
+  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
+    const ir::Attributes linear = how("linear", coordinates), nearest = how("nearest", coordinates);
+    cases.push_back(planar(linear, {2, 3, 7, 9}, 13, 20));
+    cases.push_back(planar(linear, {1, 3, 17, 37}, 23, 37));   // one axis stays
+    cases.push_back(planar(linear, {1, 2, 17, 37}, 17, 71));   // the other
+    cases.push_back(planar(linear, {1, 2, 9, 40}, 75, 335));   // whole vectors and a rest, by 8 and a bit
+    cases.push_back(planar(linear, {1, 2, 64, 64}, 130, 66));  // hardly larger: a vector reads a whole vector
+    cases.push_back(planar(linear, {1, 2, 33, 90}, 8, 31));    // smaller: gathers
+    cases.push_back(planar(linear, {2, 2, 3, 5}, 7, 300));     // rows shorter than a vector
+    cases.push_back(planar(linear, {1, 2, 30, 300}, 9, 3));    // into such
+    cases.push_back(planar(linear, {1, 5, 1, 1}, 6, 5));
+    cases.push_back(planar(linear, {1, 5, 6, 5}, 1, 1));
+    cases.push_back(planar(linear, {1, 1, 9, 1}, 20, 1));
+    cases.push_back(planar(linear, {1, 1, 1, 9}, 1, 21));
+    cases.push_back(planar(linear, {1, 21, 16, 16}, 128, 128, {Layout::plain, 3, 2}, {Layout::plain, 1, 4}));
+    cases.push_back(
+        planar(linear, {1, 3, 16, 16}, 50, 50, {Layout::plain, 3, 2, 2}, {Layout::plain, 1, 4, 2}));
+    cases.push_back(planar(nearest, {2, 3, 7, 29}, 14, 58));
+    cases.push_back(planar(nearest, {1, 3, 7, 29}, 19, 11));
+  }
+  cases.push_back(planar(how("linear"), {1, 2, 40, 64}, 1100, 1001));  // stored past the caches
+  cases.push_back(planar(how("cubic"), {1, 3, 9, 28}, 15, 83));
+  cases.push_back(planar(how("cubic"), {1, 3, 29, 48}, 15, 13));
+  cases.push_back(planar(antialias, {1, 2, 20, 30}, 7, 9));
+  cases.push_back(planar(antialias, {1, 2, 20, 30}, 40, 31));
   return cases;
 }
 

@@ -24,6 +24,8 @@ struct Int {
 [[gnu::always_inline]] inline Vec load(const float* p) { return {_mm256_loadu_ps(p)}; }
 [[gnu::always_inline]] inline void store(float* p, Vec a) { _mm256_storeu_ps(p, a.v); }
 [[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm256_stream_ps(p, a.v); }
+/// Streamed stores are seen by whoever sees a later store.
+[[gnu::always_inline]] inline void stream_fence() { _mm_sfence(); }
 [[gnu::always_inline]] inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
@@ -110,6 +112,10 @@ struct Int {
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {
   return {_mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.v), 23), _mm256_set1_epi32(127))};
+}
+/// Lane index[i] of `a` in lane i; indices from 0 to kLanes - 1.
+[[gnu::always_inline]] inline Vec permute(Vec a, Int index) {
+  return {_mm256_permutevar8x32_ps(a.v, index.v)};
 }
 /// p[index[i]] per lane.
 [[gnu::always_inline]] inline Vec gather(const float* p, Int index) {

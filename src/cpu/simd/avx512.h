@@ -24,6 +24,8 @@ struct Int {
 [[gnu::always_inline]] inline Vec load(const float* p) { return {_mm512_loadu_ps(p)}; }
 [[gnu::always_inline]] inline void store(float* p, Vec a) { _mm512_storeu_ps(p, a.v); }
 [[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm512_stream_ps(p, a.v); }
+/// Streamed stores are seen by whoever sees a later store.
+[[gnu::always_inline]] inline void stream_fence() { _mm_sfence(); }
 [[gnu::always_inline]] inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
@@ -110,6 +112,8 @@ struct Int {
 [[gnu::always_inline]] inline Int exponent(Vec a) {
   return {_mm512_sub_epi32(_mm512_srli_epi32(_mm512_castps_si512(a.v), 23), _mm512_set1_epi32(127))};
 }
+/// Lane index[i] of `a` in lane i; indices from 0 to kLanes - 1.
+[[gnu::always_inline]] inline Vec permute(Vec a, Int index) { return {_mm512_permutexvar_ps(index.v, a.v)}; }
 /// p[index[i]] per lane.
 [[gnu::always_inline]] inline Vec gather(const float* p, Int index) {
   return {_mm512_i32gather_ps(index.v, p, 4)};

@@ -34,6 +34,8 @@ struct Int {
   _mm256_stream_ps(p, a.lo);
   _mm256_stream_ps(p + 8, a.hi);
 }
+/// Streamed stores are seen by whoever sees a later store.
+[[gnu::always_inline]] inline void stream_fence() { _mm_sfence(); }
 [[gnu::always_inline]] inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
@@ -184,6 +186,14 @@ struct Int {
 [[gnu::always_inline]] inline Int exponent(Vec a) {
   return {_mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.lo), 23), _mm256_set1_epi32(127)),
           _mm256_sub_epi32(_mm256_srli_epi32(_mm256_castps_si256(a.hi), 23), _mm256_set1_epi32(127))};
+}
+/// Lane index[i] of `a` in lane i; indices from 0 to kLanes - 1.
+[[gnu::always_inline]] inline Vec permute(Vec a, Int index) {
+  const auto half = [&](__m256i at) {  // bit 3 of an index, moved to the sign, says which half
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(a.lo, at), _mm256_permutevar8x32_ps(a.hi, at),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+  };
+  return {half(index.lo), half(index.hi)};
 }
 /// p[index[i]] per lane.
 [[gnu::always_inline]] inline Vec gather(const float* p, Int index) {

@@ -24,6 +24,8 @@ struct Int {
 [[gnu::always_inline]] inline Vec load(const float* p) { return {_mm_loadu_ps(p)}; }
 [[gnu::always_inline]] inline void store(float* p, Vec a) { _mm_storeu_ps(p, a.v); }
 [[gnu::always_inline]] inline void stream(float* p, Vec a) { _mm_stream_ps(p, a.v); }
+/// Streamed stores are seen by whoever sees a later store.
+[[gnu::always_inline]] inline void stream_fence() { _mm_sfence(); }
 [[gnu::always_inline]] inline void prefetch(const void* p) {
   _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0);
 }
@@ -146,6 +148,14 @@ struct Int {
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {
   return {_mm_sub_epi32(_mm_srli_epi32(_mm_castps_si128(a.v), 23), _mm_set1_epi32(127))};
+}
+/// Lane index[i] of `a` in lane i; indices from 0 to kLanes - 1.
+[[gnu::always_inline]] inline Vec permute(Vec a, Int index) {
+  alignas(16) float from[4];
+  alignas(16) int at[4];
+  _mm_store_ps(from, a.v);
+  _mm_store_si128(reinterpret_cast<__m128i*>(at), index.v);
+  return {_mm_setr_ps(from[at[0]], from[at[1]], from[at[2]], from[at[3]])};
 }
 /// p[index[i]] per lane.
 [[gnu::always_inline]] inline Vec gather(const float* p, Int index) {

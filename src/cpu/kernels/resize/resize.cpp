@@ -1,4 +1,5 @@
-// Choice and preparation of the resizing kernels: any filter along height and width, and bilinear doubling.
+// Choice and preparation of the resizing kernels: any filter along height and width, over channels-last
+// pictures or planes, and bilinear doubling.
 #include "cpu/kernels/resize/resize.h"
 
 #include <algorithm>
@@ -35,22 +36,45 @@ std::vector<ops::ResizeAxis> plan_of(const KernelQuery& query) {
   return ops::resize_plan(ops::NodeView(query.node, pointers, query.constants));
 }
 
-const char* can_run(const KernelQuery& query) {
-  if (query.precision != compiler::Precision::fp32) return "only fp32";
-  if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
-  if (const char* why = check_image(query.inputs[0])) return why;
-  if (const char* why = check_image(query.outputs[0])) return why;
+/// What every kernel asks for once it knows that the operands are pictures.
+const char* check_axes(const KernelQuery& query) {
   for (std::size_t i = 1; i < query.inputs.size(); ++i)
     if (query.inputs[i].present && query.constants[i] == nullptr) return "scales or sizes are not constant";
   if (query.inputs[0].dims[0] != query.outputs[0].dims[0] ||
       query.inputs[0].dims[1] != query.outputs[0].dims[1])
     return "not along height and width only";
-  const Image x = read_image(query.inputs[0]);
-  if (x.width * x.channels > std::numeric_limits<std::int32_t>::max()) return "rows too long";
   const std::vector<ops::ResizeAxis> plan = plan_of(query);
   if (!plan[0].identity || !plan[1].identity) return "not along height and width only";
   if (!plan[2].outside.empty() || !plan[3].outside.empty()) return "extrapolates";
   return nullptr;
+}
+
+const char* can_run(const KernelQuery& query) {
+  if (query.precision != compiler::Precision::fp32) return "only fp32";
+  if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
+  if (const char* why = check_image(query.inputs[0])) return why;
+  if (const char* why = check_image(query.outputs[0])) return why;
+  const Image x = read_image(query.inputs[0]);
+  if (x.width * x.channels > std::numeric_limits<std::int32_t>::max()) return "rows too long";
+  return check_axes(query);
+}
+
+const char* check_planes(const compiler::TensorDesc& desc) {
+  if (!desc.present) return "operand missing";
+  if (desc.dtype != DType::f32) return "not float32";
+  if (desc.rank() != 4) return "not two-dimensional";
+  if (desc.dims[3] > 1 && desc.strides[3] != 1) return "columns of a row are not adjacent";
+  for (const std::int64_t dim : desc.dims)
+    if (dim < 1) return "empty";
+  return desc.dims[3] > std::numeric_limits<std::int32_t>::max() ? "rows too long" : nullptr;
+}
+
+const char* can_run_planar(const KernelQuery& query) {
+  if (query.precision != compiler::Precision::fp32) return "only fp32";
+  if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
+  if (const char* why = check_planes(query.inputs[0])) return why;
+  if (const char* why = check_planes(query.outputs[0])) return why;
+  return check_axes(query);
 }
 
 /// Every tap reads the two rows or columns around it with weights 1/4 and 3/4.
@@ -198,15 +222,113 @@ PreparedKernel prepare_double(const KernelQuery& query) {
   return prepared;
 }
 
+struct PlanarState {
+  PlanarParams params{};
+  std::vector<std::int32_t> vertical_index, at, index;
+  std::vector<float> vertical_weight, weight;
+};
+
+/// Fills the tables of the columns.
+void group_columns(const ops::ResizeAxis& axis, int width, PlanarState& state) {
+  PlanarParams& p = state.params;
+  std::vector<std::int32_t> index;
+  std::vector<float> weight;
+  p.taps = fill_taps(axis, index, weight).taps;
+  p.groups = (p.out_w + width - 1) / width;
+  p.near = true;
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    const std::int64_t start = std::max<std::int64_t>(0, std::min(g * width, p.out_w - width));
+    for (std::int64_t k = 0; k < p.taps; ++k) {
+      std::int32_t low = std::numeric_limits<std::int32_t>::max(), high = 0;
+      for (std::int64_t i = 0; i < width; ++i) {
+        const auto from = static_cast<std::size_t>(std::min(start + i, p.out_w - 1) * p.taps + k);
+        state.index.push_back(index[from]);
+        state.weight.push_back(weight[from]);
+        low = std::min(low, index[from]);
+        high = std::max(high, index[from]);
+      }
+      state.at.push_back(std::max<std::int32_t>(0, std::min(low, static_cast<std::int32_t>(p.in_w - width))));
+      if (high - state.at.back() >= width) p.near = false;
+    }
+  }
+  if (p.near)
+    for (std::size_t i = 0; i < state.index.size(); ++i)
+      state.index[i] -= state.at[i / static_cast<std::size_t>(width)];
+  p.at = state.at.data(), p.index = state.index.data(), p.weight = state.weight.data();
+}
+
+/// Rows between the first and the last that one output row reads, at most.
+std::int64_t rows_at_once(const ResizeTaps& vertical, std::int64_t out_h) {
+  std::int64_t most = 1;
+  for (std::int64_t y = 0; y < out_h; ++y) {
+    const auto [low, high] =
+        std::minmax_element(vertical.index + y * vertical.taps, vertical.index + (y + 1) * vertical.taps);
+    most = std::max<std::int64_t>(most, *high - *low + 1);
+  }
+  return most;
+}
+
+template <Isa kIsa>
+PreparedKernel prepare_planar(const KernelQuery& query) {
+  const compiler::TensorDesc &x = query.inputs[0], &y = query.outputs[0];
+  const std::vector<ops::ResizeAxis> plan = plan_of(query);
+  auto state = std::make_shared<PlanarState>();
+  PlanarParams& p = state->params;
+  p.channels = x.dims[1], p.in_w = x.dims[3], p.out_h = y.dims[2], p.out_w = y.dims[3];
+  p.src_image = x.strides[0], p.src_channel = x.strides[1], p.src_row = x.strides[2];
+  p.dst_image = y.strides[0], p.dst_channel = y.strides[1], p.dst_row = y.strides[2];
+  p.vertical = fill_taps(plan[2], state->vertical_index, state->vertical_weight);
+  group_columns(plan[3], lanes(kIsa), *state);
+  p.slots = rows_at_once(p.vertical, p.out_h);
+  p.row_step = (p.out_w + 15) / 16 * 16;
+  constexpr std::int64_t kTaskElements = 16384;
+  p.band = std::clamp<std::int64_t>(kTaskElements / std::max(x.dims[3], p.out_w), 1, p.out_h);
+  p.bands = (p.out_h + p.band - 1) / p.band;
+  constexpr std::int64_t kFarElements = 2 << 20;
+  p.far = p.channels * p.out_h * p.out_w >= kFarElements;
+  PreparedKernel prepared;
+  prepared.weight_bytes = (state->vertical_index.size() + state->index.size()) * 8;
+  prepared.phase_tasks = {x.dims[0] * p.channels * p.bands};
+  prepared.thread_scratch = static_cast<std::size_t>(p.slots) * sizeof(std::int64_t) +
+                            static_cast<std::size_t>(p.slots * p.row_step) * sizeof(float);
+  prepared.constants_used.assign(query.inputs.size(), true);
+  prepared.constants_used[0] = false;
+  prepared.state = std::shared_ptr<const void>(state, &state->params);
+  return prepared;
+}
+
+template <Isa kIsa>
+double cost_planar(const KernelQuery& query) {
+  const compiler::TensorDesc &x = query.inputs[0], &y = query.outputs[0];
+  const std::vector<ops::ResizeAxis> plan = plan_of(query);
+  const auto width = static_cast<double>(lanes(kIsa));
+  const auto taps_v = static_cast<double>(plan[2].identity ? 1 : plan[2].per_output);
+  const auto taps_h = static_cast<double>(plan[3].identity ? 1 : plan[3].per_output);
+  const auto rows = static_cast<double>(std::min(x.dims[2], y.dims[2] * plan[2].per_output));
+  const auto vectors = static_cast<double>((y.dims[3] + lanes(kIsa) - 1) / lanes(kIsa));
+  // Enlarging needs a permutation a tap, reducing gathers an element each.
+  const bool near = kIsa != Isa::portable && y.dims[3] >= x.dims[3];
+  const double stretch = rows * vectors * taps_h * (near ? 0.6 : 0.5 * width);
+  const double combine = static_cast<double>(y.dims[2]) * vectors * (taps_v + 1) * 0.25;
+  return static_cast<double>(x.dims[0] * x.dims[1]) * (stretch + combine) +
+         4.0 * static_cast<double>(x.count() + y.count()) / bytes_per_ns(kIsa);
+}
+
 constexpr KernelDesc kTable[] = {
+    {"resize.planar.avx512.fp32", "Resize", Isa::avx512, false, can_run_planar, cost_planar<Isa::avx512>,
+     prepare_planar<Isa::avx512>, avx512::resize_planar},
     {"resize.double.avx512.fp32", "Resize", Isa::avx512, false, can_double, cost_double<Isa::avx512>,
      prepare_double, avx512::resize_double},
     {"resize.taps.avx512.fp32", "Resize", Isa::avx512, false, can_run, cost<Isa::avx512>,
      prepare<Isa::avx512>, avx512::resize_taps},
+    {"resize.planar.avx2.fp32", "Resize", Isa::avx2, false, can_run_planar, cost_planar<Isa::avx2>,
+     prepare_planar<Isa::avx2>, avx2::resize_planar},
     {"resize.double.avx2.fp32", "Resize", Isa::avx2, false, can_double, cost_double<Isa::avx2>,
      prepare_double, avx2::resize_double},
     {"resize.taps.avx2.fp32", "Resize", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
      avx2::resize_taps},
+    {"resize.planar.portable.fp32", "Resize", Isa::portable, false, can_run_planar,
+     cost_planar<Isa::portable>, prepare_planar<Isa::portable>, portable::resize_planar},
     {"resize.double.portable.fp32", "Resize", Isa::portable, false, can_double, cost_double<Isa::portable>,
      prepare_double, portable::resize_double},
     {"resize.taps.portable.fp32", "Resize", Isa::portable, false, can_run, cost<Isa::portable>,

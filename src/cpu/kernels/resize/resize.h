@@ -1,5 +1,5 @@
-// Resizing channels-last pictures along height and width. What prepare() hands to the kernels, and their
-// entry points.
+// Resizing pictures along height and width, channels last or as planes. What prepare() hands to the kernels,
+// and their entry points.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,44 @@ struct ResizeParams {
   std::int64_t band, bands;  ///< a task is `band` output rows (of doubling: pairs of rows) of one image
 };
 
+/// Planes: the columns of both operands are adjacent. Strides in elements.
+struct PlanarParams {
+  std::int64_t channels;  ///< planes of an image
+  std::int64_t in_w, out_h, out_w;
+  std::int64_t src_image, src_channel, src_row, dst_image, dst_channel, dst_row;
+  ResizeTaps vertical;
+  /// Columns in groups of a vector, the last one ending at out_w. For each group and tap: what a vector of
+  /// outputs reads and its weights. `near`: the indices are relative to `at`, less than a vector; else they
+  /// are columns.
+  std::int64_t groups, taps;
+  bool near;
+  const std::int32_t* at;     ///< [group][tap]
+  const std::int32_t* index;  ///< [group][tap][kLanes]
+  const float* weight;
+  std::int64_t slots;        ///< stretched rows that are kept: input row r in slot r % slots
+  std::int64_t row_step;     ///< floats from slot to slot
+  bool far;                  ///< the output is too large to be found in a cache by whoever reads it
+  std::int64_t band, bands;  ///< a task is `band` output rows of one plane
+};
+
 namespace portable {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
+void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
+void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
+void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
+void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
