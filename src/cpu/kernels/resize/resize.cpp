@@ -106,8 +106,10 @@ const char* can_double(const KernelQuery& query) {
   return nullptr;
 }
 
+// Costs are of the whole batch, as those of copies are, so that a choice does not depend on it.
+
 double operand_bytes(const Image& x, const Image& y) {
-  return 4.0 * static_cast<double>(x.channels * (x.height * x.width + y.height * y.width));
+  return 4.0 * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
 }
 
 /// Vectors along the channels would be mostly empty.
@@ -120,7 +122,8 @@ double cost(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
   const std::vector<ops::ResizeAxis> plan = plan_of(query);
   const int width = lanes(kIsa);
-  const double rows = static_cast<double>(y.height), bytes = operand_bytes(x, y) / bytes_per_ns(kIsa);
+  const double rows = static_cast<double>(y.batch * y.height),
+               bytes = operand_bytes(x, y) / bytes_per_ns(kIsa);
   const auto taps_in = static_cast<double>(x.width * plan[2].per_output);
   const auto taps_out = static_cast<double>(y.width * plan[3].per_output);
   const auto channels = static_cast<double>(x.channels);
@@ -134,7 +137,8 @@ template <Isa kIsa>
 double cost_double(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
   const int width = lanes(kIsa);
-  const double vectors = static_cast<double>(y.height * y.width * ((x.channels + width - 1) / width));
+  const double vectors =
+      static_cast<double>(y.batch * y.height * y.width * ((x.channels + width - 1) / width));
   return vectors * 0.7 + operand_bytes(x, y) / bytes_per_ns(kIsa);
 }
 
