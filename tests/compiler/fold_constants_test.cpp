@@ -65,6 +65,15 @@ TEST(DeadCode, DropsNodesAndUnusedOutputs) {
   EXPECT_EQ(g.values.size(), 2u);
 }
 
+TEST(DeadCode, KeepsTheNumberOfOutputsWhereItMeansSomething) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 6});
+  const auto first = m.node("Split", {x}, {{"axis", std::int64_t{1}}}, 3);  // thirds
+  const ir::Graph g = apply(dead_code, m.finish({first}));
+  ASSERT_EQ(g.nodes.size(), 1u);
+  EXPECT_EQ(g.nodes[0].outputs.size(), 3u);
+}
+
 TEST(DeadCode, KeepsWhatAnOutputNeeds) {
   GraphMaker m;
   const auto x = m.input("x", {2});

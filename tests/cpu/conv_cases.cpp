@@ -46,6 +46,21 @@ std::vector<Case> conv_cases() {
     cases.push_back(
         conv("overlapping 4x4 of " + name, "ConvTranspose", {1, channels, 5, 8}, 17, overlapping));
   }
+  // Every way in which a window can step over the ends of a small map; also a 1x1 window into padding.
+  for (std::int64_t size : {1, 2, 3})
+    for (std::int64_t stride : {1, 2, 3})
+      for (std::int64_t side = 1; side <= 7; ++side)
+        for (std::int64_t before : {0, 1})
+          for (std::int64_t after : {0, 1, 3}) {
+            if (side + before + after < size) continue;
+            const std::string name = std::to_string(size) + "x" + std::to_string(size) + " stride " +
+                                     std::to_string(stride) + " on " + std::to_string(side) + " pads " +
+                                     std::to_string(before) + " " + std::to_string(after);
+            cases.push_back(conv(name, "Conv", {1, 9, side, 8 - side}, 10,
+                                 {size, stride, 1, {before, size - 1, after, size - 1}}));
+            cases.push_back(conv(name + " across", "Conv", {1, 9, 8 - side, side}, 10,
+                                 {size, stride, 1, {size - 1, before, size - 1, after}}));
+          }
   cases.push_back(conv("single pixel", "Conv", {2, 40, 1, 1}, 75, pointwise));
   cases.push_back(conv("doubling 2x2 to one filter", "ConvTranspose", {2, 16, 9, 13}, 1, doubling));
   cases.push_back(conv("few filters", "Conv", {2, 21, 9, 27}, 2, three));

@@ -19,8 +19,9 @@ void dead_code(ir::Graph& graph) {
     for (const ir::ValueId id : node->inputs)
       if (id != ir::kNoValue) live[static_cast<std::size_t>(id)] = true;
     // An optional output that nobody reads need not be computed; only trailing ones may simply be left out.
+    // Where an operator has any number of outputs, as Split, their number means something.
     const ops::OpDef* op = ops::find(node->op);
-    if (op != nullptr) {
+    if (op != nullptr && op->max_outputs >= 0) {
       while (static_cast<int>(node->outputs.size()) > std::max(op->min_outputs, 1) &&
              !wanted(node->outputs.back()))
         node->outputs.pop_back();

@@ -35,8 +35,9 @@ const char* can_run_both(const KernelQuery& query) {
 const char* can_run(const KernelQuery& query) {
   if (const char* why = can_run_both(query)) return why;
   const ConvQuery q = read_conv(query);
-  // A stride over a single row or column is none.
-  if (q.in_h != q.out_h || q.in_w != q.out_w) return "strided or padded";
+  // A stride over a single row or column is none; one that keeps the size steps into padding at the end.
+  if (q.in_h != q.out_h || (q.stride_h != 1 && q.out_h != 1)) return "strided or padded";
+  if (q.in_w != q.out_w || (q.stride_w != 1 && q.out_w != 1)) return "strided or padded";
   if (q.in_h > 1 && q.src_row != q.src_pixel * q.in_w) return "input rows are not adjacent";
   return nullptr;
 }
