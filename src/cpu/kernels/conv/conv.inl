@@ -89,6 +89,7 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   for (std::int64_t c0 = 0; c0 < s.channels; c0 += s.chunk) {
     const std::int64_t channels = smaller(s.chunk, s.channels - c0);
     const float* w = block_weights + c0 * taps * step;
+    out.cuts = cut_sums(w, channels * taps);
     out.resume = c0 > 0;
     out.partial = c0 + channels < s.channels;
     for (std::int64_t y = y0; y < y1; ++y) {

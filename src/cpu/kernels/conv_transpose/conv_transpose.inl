@@ -84,6 +84,7 @@ inline void run_conv_transpose(const compiler::KernelArgs& args) {
       for (std::int64_t py = 0; py < s.stride_h; ++py)
         for (std::int64_t px = 0; px < s.stride_w; ++px) {
           const TransposePhase &rows = s.phases_h[py], &columns = s.phases_w[px];
+          out.cuts = cut_sums(w, rows.taps * columns.taps * s.channels);
           for (std::int64_t j = j0; j < j1 && j < rows.outputs; ++j) {
             float* dst = call.dst + ((j * s.stride_h + py) * s.out_w + px) * s.dst_pixel + v0 * kLanes;
             transpose_row(call, rows, columns, j, dst, vectors, w, out);
@@ -108,6 +109,7 @@ inline void run_patches(const compiler::KernelArgs& args) {
   out.dst_pixel = step;
   out.epilogue = &s.epilogue;
   out.tail = kLanes;
+  out.cuts = cut_sums(s.weights, s.channels);
   out.resume = out.partial = false;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / s.bands, band = task % s.bands;

@@ -18,6 +18,7 @@ inline void multiply_pixels(const PointwiseState& s, const float* src, const flo
       const int vectors = static_cast<int>(v1 - v0);
       const Cut cut = cut_pixels(p1 - p0, tile_pixels(kLanes, vectors));
       Run run = {src + p0 * s.src_pixel + c0, s.weights + v0 * kLanes * s.channels + c0 * vectors * kLanes, channels};
+      out.cuts = cut_sums(run.w, s.channels);
       out.bias = s.bias + filter;
       out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
       out.dst = dst + p0 * s.dst_pixel + filter;

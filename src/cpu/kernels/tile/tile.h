@@ -39,6 +39,14 @@ struct ScatteredRun {
   std::int64_t length;
 };
 
+/// Products are added up in register sums of this many, and those to each other: the rounding error of one
+/// long sum grows with its length.
+inline constexpr std::int64_t kSumLength = 128;
+/// Where the sums of `length` products whose filters start at `w` are to be cut: there, or nowhere.
+[[gnu::always_inline]] constexpr const float* cut_sums(const float* w, std::int64_t length) {
+  return length > kSumLength ? w : nullptr;
+}
+
 /// Where the sums of a tile start and end.
 struct Output {
   const float* bias;      ///< of the tile's filters, padded to whole vectors
@@ -47,9 +55,10 @@ struct Output {
   float* dst;  ///< pixel 0
   std::int64_t dst_pixel;
   const Epilogue* epilogue;
-  int tail;      ///< filters in the last vector
-  bool resume;   ///< sums so far are in dst
-  bool partial;  ///< more to come: store plain sums
+  const float* cuts;  ///< see cut_sums
+  int tail;           ///< filters in the last vector
+  bool resume;        ///< sums so far are in dst
+  bool partial;       ///< more to come: store plain sums
 };
 
 /// Bytes of scratch for the runs of `taps` taps: a Run, a ScatteredRun and a pointer a pixel each.

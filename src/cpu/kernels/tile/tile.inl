@@ -91,6 +91,50 @@ template <int M, int N>
   store_tile<M, N>(c, out, dst);
 }
 
+/// Sums of a tile that are longer than kSumLength. Cuts lie at fixed products, whatever taps a tile leaves out, so that a
+/// pixel's sum does not depend on the tile that it is in.
+template <int M, int N>
+struct LongSum {
+  const float* next;  ///< filters of the product before which to cut, or nullptr: no cuts
+  Vec total[M][N];
+
+  [[gnu::always_inline]] inline void start(const Output& out, Vec (&c)[M][N]) {
+    next = nullptr;
+    if (out.cuts == nullptr) return;
+    next = out.cuts + kSumLength * N * kLanes;
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) {
+        total[m][n] = c[m][n];
+        c[m][n] = zero();
+      }
+  }
+  /// Where to stop before `end` at the latest, coming from `w`.
+  [[gnu::always_inline]] inline const float* stop(const float* w, const float* end, Vec (&c)[M][N]) {
+    if (next == nullptr) return end;
+    if (w >= next) {
+      constexpr std::int64_t kStep = kSumLength * N * kLanes;
+      next += ((w - next) / kStep + 1) * kStep;
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) {
+          total[m][n] = total[m][n] + c[m][n];
+          c[m][n] = zero();
+        }
+    }
+    return next < end ? next : end;
+  }
+  [[gnu::always_inline]] inline void finish(Vec (&c)[M][N]) {
+    if (next == nullptr) return;
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) c[m][n] = total[m][n] + c[m][n];
+  }
+};
+
 /// `repeat` tiles of pixels at a constant distance, one behind the other.
 template <int M, int N>
 void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
@@ -101,6 +145,8 @@ void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, c
     float* const dst = out.dst + r * M * out.dst_pixel;
     Vec c[M][N];
     start_tile<M, N>(c, out, residual, dst);
+    LongSum<M, N> sum;
+    sum.start(out, c);
     for (int i = 0; i < count; ++i) {
       const float* q[kGroups];  // one pointer for three pixels: x, x + pixel, x + 2 pixel are address modes
 #pragma GCC unroll 4
@@ -110,21 +156,25 @@ void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, c
       }
       const float* w = runs[i].w;
       const float* const end = w + runs[i].length * (N * kLanes);
+      while (w != end) {
+        const float* const stop = sum.stop(w, end, c);
 #pragma GCC unroll 1
-      for (; w != end; w += N * kLanes) {
-        Vec b[N];
+        for (; w != stop; w += N * kLanes) {
+          Vec b[N];
 #pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
+          for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
 #pragma GCC unroll 16
-        for (int m = 0; m < M; ++m) {
-          const Vec a = broadcast(q[m / 3][(m % 3) * pixel]);
+          for (int m = 0; m < M; ++m) {
+            const Vec a = broadcast(q[m / 3][(m % 3) * pixel]);
 #pragma GCC unroll 4
-          for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+            for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+          }
+#pragma GCC unroll 4
+          for (int g = 0; g < kGroups; ++g) ++q[g];
         }
-#pragma GCC unroll 4
-        for (int g = 0; g < kGroups; ++g) ++q[g];
       }
     }
+    sum.finish(c);
     finish_tile<M, N>(c, out, dst);
   }
 }
@@ -134,25 +184,32 @@ template <int M, int N>
 void tile(const ScatteredRun* runs, int count, std::int64_t, std::int64_t, const Output& out) {
   Vec c[M][N];
   start_tile<M, N>(c, out, out.residual, out.dst);
+  LongSum<M, N> sum;
+  sum.start(out, c);
   for (int i = 0; i < count; ++i) {
     const float* q[M];
 #pragma GCC unroll 16
     for (int m = 0; m < M; ++m) q[m] = runs[i].x[m];
     const float* w = runs[i].w;
-    const std::int64_t length = runs[i].length;
+    const float* const end = w + runs[i].length * (N * kLanes);
+    std::int64_t k = 0;
+    while (w != end) {
+      const float* const stop = sum.stop(w, end, c);
 #pragma GCC unroll 1
-    for (std::int64_t k = 0; k < length; ++k, w += N * kLanes) {
-      Vec b[N];
+      for (; w != stop; ++k, w += N * kLanes) {
+        Vec b[N];
 #pragma GCC unroll 4
-      for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
+        for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
 #pragma GCC unroll 16
-      for (int m = 0; m < M; ++m) {
-        const Vec a = broadcast(q[m][k]);
+        for (int m = 0; m < M; ++m) {
+          const Vec a = broadcast(q[m][k]);
 #pragma GCC unroll 4
-        for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+          for (int n = 0; n < N; ++n) c[m][n] = fma(a, b[n], c[m][n]);
+        }
       }
     }
   }
+  sum.finish(c);
   finish_tile<M, N>(c, out, out.dst);
 }
 

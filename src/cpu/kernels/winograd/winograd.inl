@@ -191,6 +191,7 @@ inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t 
         width = v1 * kLanes - panel_filter;
         const Cut cut = cut_pixels(count, tile_pixels(kLanes, vectors));
         Run run = {tiles, w, s.channels};
+        out.cuts = cut_sums(w, s.channels);
         out.dst = sums + position * sums_step + column;
         if (cut.larger > 0) {
           run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.channel_step, cut.larger, out);
