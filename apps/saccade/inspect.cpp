@@ -136,6 +136,18 @@ Json counts_json(const List& counts) {
   throw Error(ErrorCode::unsupported, path + ": " + import::missing_message(imported.missing));
 }
 
+// The model; where it cannot be run for want of operators, all of them are listed.
+Model load(const std::filesystem::path& path, bool json) {
+  try {
+    return Model::load(path);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    const import::Imported imported = import::read_model(map_file(path), path, {});
+    if (imported.missing.empty()) throw;
+    report_missing(imported, path.string(), json);
+  }
+}
+
 void print_tensors(const char* title, const Model& model, const std::vector<TensorInfo>& infos,
                    const std::vector<ir::ValueId>& ids) {
   for (std::size_t i = 0; i < infos.size(); ++i)
@@ -166,19 +178,7 @@ void run(const InspectOptions& options) {
     return;
   }
   const std::filesystem::path path = find_model(options.model);
-  {
-    const MappedFile file = map_file(path);
-    import::Imported imported;
-    try {
-      imported = import::read_model(file.bytes, file.owner, path, {});
-    } catch (const Error& e) {
-      throw std::string_view(e.what()).find(path.string()) != std::string_view::npos
-          ? e
-          : e.within(path.string());
-    }
-    if (!imported.missing.empty()) report_missing(imported, path.string(), options.json);
-  }
-  const Model model = Model::load(path);
+  const Model model = load(path, options.json);
   std::optional<Cost> cost;
   std::string why_not;
   try {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -42,6 +43,13 @@ MappedFile map_file(const std::filesystem::path& path) {
   if (data == MAP_FAILED) throw_errno(path, "map", errno);
   std::shared_ptr<const void> owner(data, [size](void* p) { ::munmap(p, size); });
   return {{static_cast<const std::byte*>(data), size}, std::move(owner)};
+}
+
+void release_pages(std::span<const std::byte> part) noexcept {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
+  const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + part.size()) / page * page;
+  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -17,6 +17,10 @@ struct MappedFile {
 };
 MappedFile map_file(const std::filesystem::path& path);
 
+/// Takes whole pages of a part of a mapping out of this process's memory; what is read again comes from the
+/// page cache. `part` must lie in a mapping that map_file made.
+void release_pages(std::span<const std::byte> part) noexcept;
+
 /// Whole content as text. Throws like map_file.
 std::string read_text(const std::filesystem::path& path);
 

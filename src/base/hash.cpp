@@ -1,6 +1,9 @@
 #include "base/hash.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "base/sha256_blocks.h"
 
 namespace saccade {
 
@@ -18,33 +21,53 @@ constexpr std::array<std::uint32_t, 64> kRound = {
 
 }  // namespace
 
-void Sha256::block(const std::uint8_t* p) {
-  std::array<std::uint32_t, 64> w;
-  for (std::size_t i = 0; i < 16; ++i)
-    w[i] = static_cast<std::uint32_t>(p[4 * i]) << 24 | static_cast<std::uint32_t>(p[4 * i + 1]) << 16 |
-           static_cast<std::uint32_t>(p[4 * i + 2]) << 8 | static_cast<std::uint32_t>(p[4 * i + 3]);
-  for (std::size_t i = 16; i < 64; ++i) {
-    const std::uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
-    const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+void sha256_blocks_portable(std::uint32_t* state, const std::uint8_t* p, std::size_t count) noexcept {
+  for (; count > 0; --count, p += 64) {
+    std::array<std::uint32_t, 64> w;
+    for (std::size_t i = 0; i < 16; ++i)
+      w[i] = static_cast<std::uint32_t>(p[4 * i]) << 24 | static_cast<std::uint32_t>(p[4 * i + 1]) << 16 |
+             static_cast<std::uint32_t>(p[4 * i + 2]) << 8 | static_cast<std::uint32_t>(p[4 * i + 3]);
+    for (std::size_t i = 16; i < 64; ++i) {
+      const std::uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
+      const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
+      w[i] = w[i - 16] + s0 + w[i - 7] + s1;
+    }
+    std::uint32_t a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5],
+                  g = state[6], h = state[7];
+    for (std::size_t i = 0; i < 64; ++i) {
+      const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
+      const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
+      const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
+      const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
+      h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
+    }
+    const std::array<std::uint32_t, 8> add = {a, b, c, d, e, f, g, h};
+    for (std::size_t i = 0; i < 8; ++i) state[i] += add[i];
   }
-  auto [a, b, c, d, e, f, g, h] = state_;
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
-    const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-    h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
-  }
-  const std::array<std::uint32_t, 8> add = {a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += add[i];
+}
+
+Sha256Blocks sha256_blocks() noexcept {
+  static const Sha256Blocks kNative = sha256_blocks_native();
+  return kNative != nullptr ? kNative : sha256_blocks_portable;
 }
 
 void Sha256::update(std::span<const std::byte> data) {
-  for (const std::byte value : data) {
-    buffer_[length_++ % 64] = static_cast<std::uint8_t>(value);
-    if (length_ % 64 == 0) block(buffer_.data());
+  const Sha256Blocks blocks = sha256_blocks();
+  const auto* p = reinterpret_cast<const std::uint8_t*>(data.data());
+  std::size_t left = data.size();
+  const std::size_t held = length_ % buffer_.size();
+  length_ += left;
+  if (held > 0) {
+    const std::size_t taken = std::min(left, buffer_.size() - held);
+    std::copy_n(p, taken, buffer_.begin() + static_cast<std::ptrdiff_t>(held));
+    p += taken, left -= taken;
+    if (held + taken < buffer_.size()) return;
+    blocks(state_.data(), buffer_.data(), 1);
   }
+  const std::size_t whole = left / buffer_.size();
+  if (whole > 0) blocks(state_.data(), p, whole);
+  p += whole * buffer_.size(), left -= whole * buffer_.size();
+  std::copy_n(p, left, buffer_.begin());
 }
 
 std::array<std::uint8_t, 32> Sha256::finish() {
@@ -66,9 +89,13 @@ std::array<std::uint8_t, 32> Sha256::finish() {
 std::string Sha256::hex(std::span<const std::byte> data) {
   Sha256 hash;
   hash.update(data);
+  return hex(hash.finish());
+}
+
+std::string Sha256::hex(const std::array<std::uint8_t, 32>& digest) {
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;
-  for (const std::uint8_t value : hash.finish()) {
+  for (const std::uint8_t value : digest) {
     text += kDigits[value >> 4];
     text += kDigits[value & 15];
   }

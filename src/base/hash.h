@@ -15,9 +15,9 @@ class Sha256 {
   void update(std::span<const std::byte> data);
   std::array<std::uint8_t, 32> finish();
   static std::string hex(std::span<const std::byte> data);
+  static std::string hex(const std::array<std::uint8_t, 32>& digest);
 
  private:
-  void block(const std::uint8_t* p);
   std::array<std::uint32_t, 8> state_{0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au,
                                       0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u};
   std::array<std::uint8_t, 64> buffer_{};

@@ -17,7 +17,9 @@
 #include "compiler/passes/fold_pad.h"
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/integer_sums.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
@@ -37,6 +39,9 @@ void plain(ir::Graph& graph, const Options&) {
 
 constexpr std::array kPasses{
     Pass{"set_shapes", true, set_shapes},
+    // Before constants are folded, while quantised weights are integers.
+    Pass{"integer_sums", false, plain<integer_sums>},
+    Pass{"fuse_requantise", false, plain<fuse_requantise>},
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
     Pass{"canonicalise", true, plain<canonicalise>},

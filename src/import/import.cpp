@@ -37,15 +37,23 @@ void refuse_other_files(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Imported read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                    const std::filesystem::path& path, const LoadLimits& limits) {
+Imported read_model(const Source& source, const std::filesystem::path& path, const LoadLimits& limits) {
   try {
-    refuse_other_files(bytes);
-    if (looks_like_tflite(bytes)) return read_tflite(bytes, std::move(owner), limits);
-    return read_onnx(bytes, path, limits);
+    refuse_other_files(source.bytes);
+    if (looks_like_tflite(source.bytes)) return read_tflite(source, limits);
+    return read_onnx(source, path, limits);
   } catch (const Error& error) {
     throw error.within(path.empty() ? "model" : path.string());
   }
+}
+
+Imported read_model(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                    const std::filesystem::path& path, const LoadLimits& limits) {
+  return read_model(Source{bytes, std::move(owner), false}, path, limits);
+}
+
+Imported read_model(const MappedFile& file, const std::filesystem::path& path, const LoadLimits& limits) {
+  return read_model(Source{file.bytes, file.owner, true}, path, limits);
 }
 
 }  // namespace saccade::import

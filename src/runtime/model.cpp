@@ -32,6 +32,18 @@ bool concrete(const ir::Value& value) {
          std::all_of(value.shape->begin(), value.shape->end(), [](std::int64_t dim) { return dim >= 0; });
 }
 
+// In pieces that leave memory again, so that hashing does not keep the whole file there.
+std::string hash_of(const MappedFile& file) {
+  constexpr std::size_t kPiece = std::size_t{4} << 20;
+  Sha256 hash;
+  for (std::size_t at = 0; at < file.bytes.size(); at += kPiece) {
+    const auto piece = file.bytes.subspan(at, std::min(kPiece, file.bytes.size() - at));
+    hash.update(piece);
+    release_pages(piece);
+  }
+  return Sha256::hex(hash.finish());
+}
+
 // Verifies the graph and lists what it takes and gives; returns it with all types that are known before
 // shapes are.
 ir::Graph complete(ModelImpl& model) {
@@ -100,7 +112,7 @@ Model Model::load(const std::filesystem::path& path, const LoadLimits& limits) {
   auto model = std::make_shared<runtime::ModelImpl>();
   model->path = path;
   try {
-    import::Imported imported = import::read_model(file.bytes, file.owner, path, limits);
+    import::Imported imported = import::read_model(file, path, limits);
     if (!imported.missing.empty())
       throw Error(ErrorCode::unsupported, import::missing_message(imported.missing));
     model->format = std::move(imported.format);
@@ -108,8 +120,8 @@ Model Model::load(const std::filesystem::path& path, const LoadLimits& limits) {
     model->graph = std::move(imported.graph);
     model->foreign_ops = std::move(imported.foreign_ops);
     const ir::Graph typed = runtime::complete(*model);
-    model->sha256 = Sha256::hex(file.bytes);
-    model->spec = spec::resolve(path, model->sha256, import::signature_of(typed), imported.spec);
+    model->sha256 = runtime::hash_of(file);
+    model->spec = spec::resolve(path, model->sha256, import::signature_of(typed), imported.metadata);
   } catch (const Error& e) {
     if (std::string_view(e.what()).find(path.string()) != std::string_view::npos) throw;
     throw e.within(path.string());

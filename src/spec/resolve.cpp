@@ -12,16 +12,18 @@ namespace {
 constexpr std::uintmax_t kMostBytes = 1 << 20;  // of a yaml
 
 ModelSpec without_yaml(const std::string& stem, const std::string& sha256, const Signature& signature,
-                       const std::optional<ModelSpec>& metadata) {
+                       const std::vector<Metadata>& metadata) {
   if (auto known = built_in(sha256)) return *known;
-  if (metadata) return *metadata;
-  return defaults(stem, signature);
+  ModelSpec spec = defaults(stem, signature);
+  for (const Metadata& entry : metadata) spec = parse_yaml(entry.text, entry.where, spec);
+  if (!metadata.empty()) spec.source = "metadata";
+  return spec;
 }
 
 }  // namespace
 
 ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
-                  const std::optional<ModelSpec>& metadata) {
+                  const std::vector<Metadata>& metadata) {
   const std::string stem = model.stem().string();
   const ModelSpec base = without_yaml(stem, sha256, signature, metadata);
   if (model.empty()) return base;

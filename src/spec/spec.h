@@ -27,12 +27,18 @@ struct Signature {
   std::vector<Declared> outputs;
 };
 
+/// What a model file says of itself, as a text for parse_yaml.
+struct Metadata {
+  std::string where;  ///< for messages: "metadata 'saccade.input.mean'"
+  std::string text;
+};
+
 /// In order: `<stem>.yaml` or `model.yaml` beside the model, the built-in spec of that file's content,
-/// `metadata` of the file, defaults from the signature. A yaml changes what it names and keeps the rest of
-/// what would hold without it. Throws Error(invalid_argument) for a faulty yaml (unknown key or value, with a
-/// suggestion).
+/// `metadata` of the file, defaults from the signature. A yaml and metadata change what they name and keep
+/// the rest of what would hold without them. Throws Error(invalid_argument) for a faulty one (unknown key or
+/// value, with a suggestion).
 ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
-                  const std::optional<ModelSpec>& metadata);
+                  const std::vector<Metadata>& metadata);
 
 /// The spec that Saccade carries for the file with that SHA-256, or nullopt.
 std::optional<ModelSpec> built_in(const std::string& sha256);

@@ -34,6 +34,7 @@ TEST_F(Files, MapRefusesWhatIsNoFile) {
   EXPECT_THROW(map_file(dir_ / "missing"), Error);
   std::ofstream(dir_ / "empty").close();
   EXPECT_TRUE(map_file(dir_ / "empty").bytes.empty());
+  release_pages({});
 }
 
 TEST_F(Files, SameFileSeesThroughLinks) {

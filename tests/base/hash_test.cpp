@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/sha256_blocks.h"
+
 namespace saccade {
 namespace {
 
@@ -30,6 +32,32 @@ TEST(Sha256, PiecesGiveTheSameAsTheWhole) {
   Sha256 whole;
   whole.update(bytes);
   EXPECT_EQ(pieces.finish(), whole.finish());
+}
+
+TEST(Sha256, NativeBlocksGiveTheSameAsPortable) {
+  const Sha256Blocks native = sha256_blocks_native();
+  if (native == nullptr) GTEST_SKIP() << "this processor has no SHA instructions";
+  std::vector<std::uint8_t> data(64 * 7);
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::uint8_t>(i * i + 3 * i + i / 64);
+  for (const std::size_t count : {0u, 1u, 2u, 7u}) {
+    std::array<std::uint32_t, 8> a = {1, 0x80000000u, 3, 4, 0xffffffffu, 6, 7, 8}, b = a;
+    sha256_blocks_portable(a.data(), data.data(), count);
+    native(b.data(), data.data(), count);
+    EXPECT_EQ(a, b) << count << " blocks";
+  }
+}
+
+TEST(Sha256, EveryCutGivesTheSame) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += static_cast<char>(i * 11);
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    Sha256 pieces, whole;
+    pieces.update(bytes.first(cut));
+    pieces.update(bytes.subspan(cut));
+    whole.update(bytes);
+    EXPECT_EQ(pieces.finish(), whole.finish()) << cut;
+  }
 }
 
 }  // namespace

@@ -70,6 +70,11 @@ void TfliteModel::custom(const std::string& name, const std::vector<int>& inputs
                                                     &outputs, tflite::BuiltinOptions::NONE, 0, &options));
 }
 
+void TfliteModel::metadata(const std::string& name, const std::vector<std::uint8_t>& bytes) {
+  metadata_.emplace_back(name, static_cast<std::uint32_t>(buffers_.size()));
+  buffers_.push_back(bytes);
+}
+
 std::string TfliteModel::bytes(const std::vector<int>& inputs, const std::vector<int>& outputs) {
   std::vector<flatbuffers::Offset<tflite::Tensor>> tensors;
   for (const TensorFields& t : tensors_) {
@@ -95,8 +100,11 @@ std::string TfliteModel::bytes(const std::vector<int>& inputs, const std::vector
     builder_.ForceVectorAlignment(data.size(), 1, 16);
     buffers.push_back(tflite::CreateBuffer(builder_, data.empty() ? 0 : builder_.CreateVector(data)));
   }
-  tflite::FinishModelBuffer(builder_,
-                            tflite::CreateModelDirect(builder_, 3, &codes, &graphs, "test model", &buffers));
+  std::vector<flatbuffers::Offset<tflite::Metadata>> metadata;
+  for (const auto& [name, buffer] : metadata_)
+    metadata.push_back(tflite::CreateMetadataDirect(builder_, name.c_str(), buffer));
+  tflite::FinishModelBuffer(builder_, tflite::CreateModelDirect(builder_, 3, &codes, &graphs, "test model",
+                                                                &buffers, nullptr, &metadata));
   return {reinterpret_cast<const char*>(builder_.GetBufferPointer()), builder_.GetSize()};
 }
 

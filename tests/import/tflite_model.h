@@ -40,6 +40,9 @@ class TfliteModel {
   }
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
 
+  /// A metadata entry with that content.
+  void metadata(const std::string& name, const std::vector<std::uint8_t>& bytes);
+
   /// Once; the composer is used up.
   std::string bytes(const std::vector<int>& inputs, const std::vector<int>& outputs);
 
@@ -66,6 +69,7 @@ class TfliteModel {
   std::vector<TensorFields> tensors_;
   std::vector<std::vector<std::uint8_t>> buffers_;
   std::vector<OperatorCode> codes_;
+  std::vector<std::pair<std::string, std::uint32_t>> metadata_;
   std::vector<flatbuffers::Offset<tflite::Operator>> operators_;
 };
 

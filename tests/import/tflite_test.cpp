@@ -115,10 +115,10 @@ TEST(Tflite, FoldsHalfPrecisionWeights) {
   EXPECT_THAT(constant.values<float>(), ElementsAre(1.5f, -2.0f));
 }
 
-TEST(Tflite, FoldsIntegerWeights) {
+TEST(Tflite, FoldsSmallTablesOfIntegers) {
   TfliteModel m;
-  const int w = m.raw("w8", {2, 2}, Type::INT8, {1, 2, 0xff, 4}, {0.5f, 2.0f}, {0, 1}, 0),
-            x = m.tensor("x", {2, 2}), y = m.tensor("y", {2, 2});
+  const int w = m.raw("w8", {2, 1, 2}, Type::INT8, {1, 2, 0xff, 4}, {0.5f, 2.0f}, {0, 1}, 0),
+            x = m.tensor("x", {2, 1, 2}), y = m.tensor("y", {2, 1, 2});
   m.op(Code::ADD, {x, w}, {y}, Options::AddOptions, tflite::CreateAddOptions(m.builder()).Union());
   const Imported imported = read_bytes(m.bytes({x}, {y}));
   EXPECT_THAT(imported.graph.constant_input(find(imported, "Add"), 1)->values<float>(),
@@ -224,7 +224,7 @@ TEST(Tflite, ListsEverythingThatIsMissing) {
   m.set_quantised(c, {0.5f}, {0});
   m.op(Code::LSTM, {x}, {a});
   m.custom("Mystery", {a}, {b}, {});
-  m.op(Code::QUANTIZE, {b}, {c});
+  m.op(Code::CAST, {b}, {c});
   m.op(Code::RELU, {c}, {y});
   const Imported imported = read_bytes(m.bytes({x}, {y}));
   ASSERT_EQ(imported.missing.size(), 3u);

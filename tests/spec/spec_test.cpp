@@ -184,7 +184,7 @@ class ResolveTest : public ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   void write(const char* name, const std::string& content) { std::ofstream(folder_ / name) << content; }
-  ModelSpec found(const std::string& sha = "", const std::optional<ModelSpec>& metadata = std::nullopt) {
+  ModelSpec found(const std::string& sha = "", const std::vector<Metadata>& metadata = {}) {
     return resolve(folder_ / "net.onnx", sha, signature({1, 3, 8, 8}, {1, 1, 8, 8}), metadata);
   }
 
@@ -193,11 +193,14 @@ class ResolveTest : public ::testing::Test {
 
 TEST_F(ResolveTest, PrefersWhatIsCloser) {
   const std::string selfie = "9ee168ec7c8f2a16c56fe8e1cfbc514974cbbb7e434051b455635f1bd1462f5c";
-  ModelSpec metadata;
-  metadata.source = "metadata";
+  const std::vector<Metadata> metadata = {{"metadata 'saccade'", "input: {mean: 0.25, std: 2}"},
+                                          {"metadata 'saccade.input.mean'", "input:\n  mean: 0.5"}};
   EXPECT_EQ(found().source, "defaults");
   EXPECT_EQ(found().name, "net");
   EXPECT_EQ(found("", metadata).source, "metadata");
+  EXPECT_EQ(found("", metadata).input.mean[1], 0.5f);  // the later entry
+  EXPECT_EQ(found("", metadata).input.stddev[1], 2.0f);
+  EXPECT_EQ(found("", metadata).name, "net");  // as without
   EXPECT_EQ(found(selfie, metadata).source, "built-in");
   write("model.yaml", "name: folder");
   EXPECT_EQ(found(selfie).name, "folder");
@@ -214,6 +217,15 @@ TEST_F(ResolveTest, NamesTheFaultyFile) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("net.yaml"), HasSubstr("'output'?")));
+  }
+}
+
+TEST_F(ResolveTest, NamesTheFaultyMetadata) {
+  try {
+    found("", {{"metadata 'saccade.input.maen'", "input:\n  maen: 1"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("metadata 'saccade.input.maen'"), HasSubstr("'mean'?")));
   }
 }
 

@@ -6,11 +6,13 @@
 
 #include <limits>
 #include <map>
+#include <string_view>
 #include <unordered_map>
 
 #include "import/onnx/functions.h"
 #include "import/onnx/operator.h"
 #include "import/onnx/order.h"
+#include "import/onnx/skeleton.h"
 #include "ir/verify.h"
 #include "saccade/error.h"
 
@@ -20,17 +22,43 @@ namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::invalid_model, message); }
 
-onnx::ModelProto parse(std::span<const std::byte> bytes, const LoadLimits& limits) {
-  if (bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorCode::limit, "an ONNX file of 2 GiB or more must keep its weights in external data");
-  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+/// Levels of messages: a graph inside a graph is three deep, node, attribute, graph.
+int message_depth(const LoadLimits& limits) {
+  return static_cast<int>(std::clamp<std::int64_t>(limits.max_nesting, 1, 1000)) * 3 + 10;
+}
+
+onnx::ModelProto parse(const std::string& message, const LoadLimits& limits) {
+  if (message.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorCode::limit, "an ONNX file whose graph has 2 GiB or more is not supported");
+  google::protobuf::io::ArrayInputStream array(message.data(), static_cast<int>(message.size()));
   google::protobuf::io::CodedInputStream stream(&array);
-  // A graph inside a graph is three messages deep: node, attribute, graph.
-  stream.SetRecursionLimit(static_cast<int>(std::clamp<std::int64_t>(limits.max_nesting, 1, 1000)) * 3 + 10);
+  stream.SetRecursionLimit(message_depth(limits));
   onnx::ModelProto model;
   if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
     fail("is not an ONNX file, or is damaged or cut short (the protobuf message does not parse)");
   return model;
+}
+
+/// Entries that are meant for Saccade: "saccade" holds a whole model.yaml, "saccade.input.mean" one of its
+/// keys.
+std::vector<spec::Metadata> onnx_metadata(const onnx::ModelProto& model) {
+  constexpr std::string_view kPrefix = "saccade";
+  std::vector<spec::Metadata> found;
+  for (const onnx::EntryProto& entry : model.metadata_props()) {
+    const std::string& key = entry.key();
+    const std::string where = "metadata '" + key + "'";
+    if (key == kPrefix) {
+      found.insert(found.begin(), {where, entry.value()});  // before single keys, which say more
+      continue;
+    }
+    if (!key.starts_with(std::string(kPrefix) + ".")) continue;
+    const std::string path = key.substr(kPrefix.size() + 1);
+    const std::size_t dot = path.find('.');
+    found.push_back({where, dot == std::string::npos ? path + ": " + entry.value()
+                                                     : path.substr(0, dot) + ":\n  " + path.substr(dot + 1) +
+                                                           ": " + entry.value()});
+  }
+  return found;
 }
 
 /// What one graph can name, chained to the graph around it.
@@ -50,8 +78,8 @@ struct Position {
 
 class OnnxReader {
  public:
-  OnnxReader(onnx::ModelProto& model, const std::filesystem::path& path, const LoadLimits& limits)
-      : model_(model), limits_(limits), tensors_(path, limits), functions_(model) {}
+  OnnxReader(onnx::ModelProto& model, OnnxTensors tensors, const LoadLimits& limits)
+      : model_(model), limits_(limits), tensors_(std::move(tensors)), functions_(model) {}
 
   Imported read() {
     read_versions();
@@ -63,6 +91,7 @@ class OnnxReader {
     Scope scope;
     read_graph(*model_.mutable_graph(), scope, {&opsets_, 0});
     if (scope.builder.graph.outputs.empty()) fail("has no outputs");
+    imported.metadata = onnx_metadata(model_);
     imported.graph = std::move(scope.builder.graph);
     imported.missing = missing_.take();
     imported.foreign_ops.assign(counts_.begin(), counts_.end());
@@ -308,10 +337,11 @@ class OnnxReader {
 
 }  // namespace
 
-Imported read_onnx(std::span<const std::byte> bytes, const std::filesystem::path& path,
-                   const LoadLimits& limits) {
-  onnx::ModelProto model = parse(bytes, limits);
-  return OnnxReader(model, path, limits).read();
+Imported read_onnx(const Source& source, const std::filesystem::path& path, const LoadLimits& limits) {
+  OnnxSkeleton skeleton = onnx_skeleton(source.bytes, message_depth(limits));
+  onnx::ModelProto model = parse(skeleton.message, limits);
+  skeleton.message = {};
+  return OnnxReader(model, OnnxTensors(path, limits, source, std::move(skeleton.payloads)), limits).read();
 }
 
 }  // namespace saccade::import

@@ -189,6 +189,7 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
     ExternalData::Piece piece = external_.read(proto, bytes);
     return view_or_copy(*dtype, shape, piece.bytes, std::move(piece.owner));
   }
+  if (proto.payload_size() > 0) return read_payload(proto, *dtype, shape, bytes);
   if (proto.has_raw_data()) {
     if (proto.raw_data().size() != bytes)
       fail(fmt::format("raw_data holds {} bytes, expected {} for {} {}", proto.raw_data().size(), bytes,
@@ -198,6 +199,26 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
     return view_or_copy(*dtype, shape, data, std::move(text));
   }
   return from_typed_fields(proto, *dtype, shape, element_count(shape));
+}
+
+Tensor OnnxTensors::read_payload(const onnx::TensorProto& proto, DType dtype, const Shape& shape,
+                                 std::uint64_t bytes) {
+  const bool more = proto.has_raw_data() || proto.float_data_size() > 0 || proto.double_data_size() > 0;
+  if (proto.payload_size() > 1 || more) fail("holds its data in several pieces, expected one");
+  if (proto.payload(0) >= payloads_.size()) fail("is damaged");
+  const OnnxPayload& payload = payloads_[static_cast<std::size_t>(proto.payload(0))];
+  const char* name = payload.field == OnnxPayload::kRawData     ? "raw_data"
+                     : payload.field == OnnxPayload::kFloatData ? "float_data"
+                                                                : "double_data";
+  const bool fits = payload.field == OnnxPayload::kRawData ||
+                    dtype == (payload.field == OnnxPayload::kFloatData ? DType::f32 : DType::f64);
+  if (!fits) fail(fmt::format("holds {} where its type is {}", name, dtype_name(dtype)));
+  if (payload.bytes.size() != bytes)
+    fail(fmt::format("{} holds {} bytes, expected {} for {} {}", name, payload.bytes.size(), bytes,
+                     dtype_name(dtype), shape_string(shape)));
+  Tensor tensor = view_or_copy(dtype, shape, payload.bytes, source_.owner);
+  if (source_.mapped && tensor.raw() != payload.bytes.data()) release_pages(payload.bytes);
+  return tensor;
 }
 
 }  // namespace saccade::import

@@ -3,9 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "import/import.h"
 #include "import/onnx/external_data.h"
 #include "import/onnx/onnx.pb.h"
+#include "import/onnx/skeleton.h"
 #include "saccade/model.h"
 #include "saccade/tensor.h"
 
@@ -19,8 +22,13 @@ std::string onnx_dtype_name(std::int32_t data_type);
 
 class OnnxTensors {
  public:
-  OnnxTensors(std::filesystem::path model, const LoadLimits& limits)
-      : external_(std::move(model)), limits_(limits) {}
+  /// `payloads`: what TensorProto::payload counts, parts of the source's bytes.
+  OnnxTensors(std::filesystem::path model, const LoadLimits& limits, Source source = {},
+              std::vector<OnnxPayload> payloads = {})
+      : external_(std::move(model)),
+        limits_(limits),
+        source_(std::move(source)),
+        payloads_(std::move(payloads)) {}
 
   /// Takes the data out of `proto` where it can be had without copying. `what` names the tensor in messages.
   /// Throws Error(invalid_model | limit | not_found | io), NotSupported for an element type without a DType.
@@ -28,9 +36,12 @@ class OnnxTensors {
 
  private:
   Tensor read(onnx::TensorProto& proto);
+  Tensor read_payload(const onnx::TensorProto& proto, DType dtype, const Shape& shape, std::uint64_t bytes);
 
   ExternalData external_;
   LoadLimits limits_;
+  Source source_;
+  std::vector<OnnxPayload> payloads_;
 };
 
 /// Throws Error(invalid_model | limit) unless the number of elements and bytes fits; returns the number of

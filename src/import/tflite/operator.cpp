@@ -16,6 +16,12 @@ const std::vector<std::int64_t> kToPlain = {0, 2, 3, 1};
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::invalid_model, message); }
 
+/// Weights keep their integers, which the compiler makes use of; of small tables the real numbers are
+/// handier.
+bool stays_integer(const Tensor& data) {
+  return dtype_size(data.dtype()) == 1 && (data.rank() == 2 || data.rank() == 4);
+}
+
 }  // namespace
 
 TfliteGraph::TfliteGraph(const TfliteFile& file, const tflite::SubGraph& subgraph)
@@ -51,11 +57,13 @@ void TfliteGraph::load_constant(std::int32_t index) {
   if (v.plain != ir::kNoValue || v.planar != ir::kNoValue) return;
   const tflite::Tensor& t = tensor(index);
   try {
-    if (auto data = tflite_constant(file_, t)) {
-      // Integer weights beside float activations: computed as the numbers they stand for.
-      if (is_quantised(t)) *data = dequantised(*data, t);
-      set_constant(index, std::move(*data));
-    }
+    auto data = tflite_constant(file_, t);
+    if (!data) return;
+    if (!is_quantised(t)) return set_constant(index, std::move(*data));
+    if (!stays_integer(*data)) return set_constant(index, dequantised(*data, t));
+    const std::string integers = name(index) + ":int";
+    set_plain(index, dequantise(name(index), builder_.graph.add_constant(integers, std::move(*data)),
+                                quantisation_of(t)));
   } catch (const Error& error) {
     throw error.within("tensor '" + name(index) + "'");
   }
@@ -63,6 +71,61 @@ void TfliteGraph::load_constant(std::int32_t index) {
 
 void TfliteGraph::set_constant(std::int32_t index, Tensor data) {
   set_plain(index, builder_.graph.add_constant(name(index), std::move(data)));
+}
+
+ir::ValueId TfliteGraph::zero_points(const std::string& new_name, const Quantisation& q, DType dtype) {
+  const Shape shape = q.zeros.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(q.zeros.size())};
+  const Tensor wide = Tensor::of<std::int64_t>(shape, std::span<const std::int64_t>(q.zeros));
+  Tensor zeros = cast_tensor(wide, dtype);
+  if (to_integers(zeros) != q.zeros)
+    fail(fmt::format("has a zero point of {}, which {} does not hold", q.zeros.front(), dtype_name(dtype)));
+  return builder_.graph.add_constant(new_name + ":zero", std::move(zeros));
+}
+
+ir::ValueId TfliteGraph::dequantise(const std::string& new_name, ir::ValueId integers,
+                                    const Quantisation& q) {
+  const Shape shape = q.scales.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(q.scales.size())};
+  const ir::ValueId scale = builder_.graph.add_constant(
+      new_name + ":scale", Tensor::of<float>(shape, std::span<const float>(q.scales)));
+  const ir::ValueId zero = zero_points(new_name, q, builder_.dtype(integers));
+  const ir::ValueId id =
+      builder_.emit_one(new_name, "DequantizeLinear", {integers, scale, zero}, {{"axis", q.axis}});
+  builder_.graph.value(id).dtype = DType::f32;
+  return id;
+}
+
+ir::ValueId TfliteGraph::quantise(const std::string& new_name, ir::ValueId reals, const Quantisation& q,
+                                  DType dtype) {
+  const ir::ValueId scale =
+      builder_.graph.add_constant(new_name + ":scale", Tensor::of<float>({}, {q.scales.front()}));
+  return builder_.emit_one(new_name, "QuantizeLinear", {reals, scale, zero_points(new_name, q, dtype)});
+}
+
+ir::ValueId TfliteGraph::transposed(std::int32_t index, const std::string& new_name,
+                                    const std::vector<std::int64_t>& perm) {
+  const tflite::Tensor& t = tensor(index);
+  const auto turned = [&](const std::string& to, ir::ValueId from) {
+    const Tensor* data = builder_.constant_data(from);
+    if (data == nullptr || data->bytes() >= kLargeConstant)
+      return builder_.emit_one(to, "Transpose", {from}, {{"perm", perm}});
+    if (data->rank() != perm.size())
+      fail(fmt::format("tensor '{}' has shape {}, expected {} dimensions", name(index),
+                       shape_string(data->shape()), perm.size()));
+    return builder_.graph.add_constant(to, transpose_tensor(*data, perm));
+  };
+  if (is_quantised(t)) {
+    auto data = tflite_constant(file_, t);
+    if (data && stays_integer(*data)) {
+      Quantisation q = quantisation_of(t);
+      const auto axis = std::find(perm.begin(), perm.end(), q.axis);
+      if (axis == perm.end())
+        fail(fmt::format("tensor '{}' has scales for dimension {}", name(index), q.axis));
+      q.axis = axis - perm.begin();
+      const ir::ValueId integers = builder_.graph.add_constant(new_name + ":int", std::move(*data));
+      return dequantise(new_name, turned(new_name + ":turned", integers), q);
+    }
+  }
+  return turned(new_name, plain(index));
 }
 
 bool TfliteGraph::is_made(std::int32_t index) const {
@@ -94,7 +157,8 @@ ir::ValueId TfliteGraph::planar(std::int32_t index) {
   if (v.planar != ir::kNoValue) return v.planar;
   if (v.plain == ir::kNoValue) fail("reads tensor '" + name(index) + "' before it is computed");
   const std::string planar_name = name(index) + ":nchw";
-  if (const Tensor* data = builder_.constant_data(v.plain)) {
+  const Tensor* data = builder_.constant_data(v.plain);
+  if (data != nullptr && data->bytes() < kLargeConstant) {
     if (data->rank() != 4)
       fail(fmt::format("tensor '{}' has shape {}, expected 4 dimensions", name(index),
                        shape_string(data->shape())));
@@ -256,14 +320,84 @@ ir::ValueId TfliteOperator::activate(ir::ValueId x, tflite::Activation activatio
   unsupported(fmt::format("fused activation {} is not supported", static_cast<int>(activation)));
 }
 
+std::optional<Tensor> TfliteOperator::stored(std::size_t i) const {
+  if (!has_input(i)) return std::nullopt;
+  return tflite_constant(graph_.file(), input_tensor(i));
+}
+
+ir::ValueId TfliteOperator::transposed_input(std::size_t i, const std::vector<std::int64_t>& perm) {
+  return graph_.transposed(input_index(i), fresh_name("turned"), perm);
+}
+
+/// Whether the output's values lie on its grid of representable numbers without being rounded: the operator
+/// only moves elements, and the inputs have the same scale and zero point.
+bool TfliteOperator::keeps_grid(std::size_t output) const {
+  using Code = tflite::BuiltinOperator;
+  constexpr std::array kMovers = {Code::BATCH_TO_SPACE_ND,
+                                  Code::BROADCAST_TO,
+                                  Code::CONCATENATION,
+                                  Code::DEPTH_TO_SPACE,
+                                  Code::EXPAND_DIMS,
+                                  Code::GATHER,
+                                  Code::GATHER_ND,
+                                  Code::MAXIMUM,
+                                  Code::MAX_POOL_2D,
+                                  Code::MINIMUM,
+                                  Code::MIRROR_PAD,
+                                  Code::PACK,
+                                  Code::PAD,
+                                  Code::PADV2,
+                                  Code::REDUCE_MAX,
+                                  Code::REDUCE_MIN,
+                                  Code::RELU,
+                                  Code::RESHAPE,
+                                  Code::REVERSE_V2,
+                                  Code::RESIZE_NEAREST_NEIGHBOR,
+                                  Code::SLICE,
+                                  Code::SPACE_TO_BATCH_ND,
+                                  Code::SPACE_TO_DEPTH,
+                                  Code::SPLIT,
+                                  Code::SPLIT_V,
+                                  Code::SQUEEZE,
+                                  Code::STRIDED_SLICE,
+                                  Code::TILE,
+                                  Code::TRANSPOSE,
+                                  Code::UNPACK};
+  if (std::find(kMovers.begin(), kMovers.end(), code_) == kMovers.end()) return false;
+  if (const auto* pool = op_.builtin_options_as_Pool2DOptions();
+      pool != nullptr && pool->fused_activation_function() != tflite::Activation::NONE)
+    return false;
+  if (const auto* concat = op_.builtin_options_as_ConcatenationOptions();
+      concat != nullptr && concat->fused_activation_function() != tflite::Activation::NONE)
+    return false;
+  const Quantisation wanted = quantisation_of(output_tensor(output));
+  bool any = false;
+  for (std::size_t i = 0; i < input_count(); ++i) {
+    if (!has_input(i) || !is_quantised(input_tensor(i))) continue;
+    if (quantisation_of(input_tensor(i)) != wanted) return false;
+    any = true;
+  }
+  return any;
+}
+
 void TfliteOperator::finish(std::size_t output, ir::ValueId value, bool planar) {
   const std::int32_t index = output_index(output);
   if (graph_.is_made(index)) invalid("makes tensor '" + graph_.name(index) + "', which is already made");
+  const tflite::Tensor& tensor = output_tensor(output);
+  const bool quantised = is_quantised_activation(tensor);
+  if (quantised && !keeps_grid(output)) {  // rounded to the numbers that the tensor can hold
+    const Quantisation q = quantisation_of(tensor);
+    const ir::ValueId integers =
+        graph_.quantise(fresh_name("QuantizeLinear"), value, q, output_dtype(output));
+    value = graph_.dequantise(fresh_name("DequantizeLinear"), integers, q);
+    own_.insert(value);
+  }
   if (own_.erase(value) == 0) {  // an input or constant handed through keeps its own name
     value = emit("Identity", {value});
     own_.erase(value);
   }
-  graph_.builder().graph.value(value).name = graph_.name(index) + (planar ? ":nchw" : "");
+  graph_.builder().graph.value(value).name =
+      graph_.name(index) + (quantised ? ":real" : "") + (planar ? ":nchw" : "");
   if (planar)
     graph_.set_planar(index, value);
   else

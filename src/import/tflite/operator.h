@@ -43,9 +43,16 @@ class TfliteGraph {
   void set_planar(std::int32_t index, ir::ValueId id);
   /// Gives the tensor the value of a constant that the importer has worked out.
   void set_constant(std::int32_t index, Tensor tensor);
+  /// The tensor with its axes in that order. Of quantised constants the integers are transposed, so that
+  /// their DequantizeLinear comes last.
+  ir::ValueId transposed(std::int32_t index, const std::string& new_name,
+                         const std::vector<std::int64_t>& perm);
+  ir::ValueId dequantise(const std::string& new_name, ir::ValueId integers, const Quantisation& q);
+  ir::ValueId quantise(const std::string& new_name, ir::ValueId reals, const Quantisation& q, DType dtype);
 
  private:
   void load_constant(std::int32_t index);
+  ir::ValueId zero_points(const std::string& new_name, const Quantisation& q, DType dtype);
   const TfliteValue& value(std::int32_t index) const;
   TfliteValue& value(std::int32_t index);
 
@@ -89,7 +96,10 @@ class TfliteOperator {
   /// Data of input i if it is constant. Small tables of integers (axes, sizes, pads):
   const Tensor* constant(std::size_t i) const;
   std::vector<std::int64_t> integers(std::size_t i) const;  ///< NotSupported unless constant
-  ir::ValueId int64_input(std::size_t i) const;             ///< as int64, by a Cast where it is not constant
+  /// Input i as the file stores it, without what quantisation makes of it; nullopt unless constant.
+  std::optional<Tensor> stored(std::size_t i) const;
+  ir::ValueId transposed_input(std::size_t i, const std::vector<std::int64_t>& perm);
+  ir::ValueId int64_input(std::size_t i) const;  ///< as int64, by a Cast where it is not constant
 
   /// Whether the whole operator should work on (N, C, H, W): four dimensions everywhere, and something
   /// already has that form. Constants of fewer dimensions may take part by broadcasting; `planar_operand`
@@ -118,6 +128,7 @@ class TfliteOperator {
   [[noreturn]] void invalid(const std::string& message) const;
 
  private:
+  bool keeps_grid(std::size_t output) const;
   std::int32_t input_index(std::size_t i) const;
   std::int32_t output_index(std::size_t i) const;
   std::string fresh_name(std::string_view suffix);

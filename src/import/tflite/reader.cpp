@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "import/tflite/metadata.h"
 #include "import/tflite/operator.h"
 #include "ir/verify.h"
 #include "saccade/error.h"
@@ -78,6 +79,8 @@ class TfliteReader {
     imported.missing = missing_.take();
     if (imported.missing.empty()) read_outputs(graph, subgraph);
     imported.format = "TFLite";
+    if (std::string text = tflite_spec(file_); !text.empty())
+      imported.metadata.push_back({"TFLite metadata", std::move(text)});
     imported.producer = model.description() != nullptr ? model.description()->str() : "";
     imported.foreign_ops.assign(counts_.begin(), counts_.end());
     imported.graph = std::move(graph.builder().graph);
@@ -136,10 +139,11 @@ class TfliteReader {
         missing_.add(
             "input", value.name,
             std::string("tensors of ") + tflite::EnumNameTensorType(tensor.type()) + " are not supported");
-      if (is_quantised(tensor)) missing_.add("input", value.name, "quantised tensors are not supported yet");
       const ir::ValueId id = graph.builder().graph.add_value(std::move(value));
       graph.builder().graph.inputs.push_back(id);
-      graph.set_plain(index, id);
+      graph.set_plain(index, is_quantised_activation(tensor)
+                                 ? graph.dequantise(graph.name(index) + ":real", id, quantisation_of(tensor))
+                                 : id);
     }
   }
 
@@ -148,7 +152,10 @@ class TfliteReader {
       graph.tensor(index);
       if (!graph.is_made(index) && !graph.is_constant(index))
         fail("output '" + graph.name(index) + "' is never computed");
-      const ir::ValueId id = graph.plain(index);
+      ir::ValueId id = graph.plain(index);
+      const tflite::Tensor& tensor = graph.tensor(index);
+      if (is_quantised_activation(tensor))
+        id = graph.quantise(graph.name(index), id, quantisation_of(tensor), *tflite_dtype(tensor.type()));
       ir::Value& value = graph.builder().graph.value(id);
       if (!value.shape) {
         value.shape = tflite_shape(graph.tensor(index));
@@ -159,8 +166,12 @@ class TfliteReader {
   }
 
   static void refuse_quantised(const TfliteOperator& op) {
-    for (std::size_t i = 0; i < op.output_count(); ++i)
-      if (is_quantised(op.output_tensor(i))) throw NotSupported{"quantised tensors are not supported yet"};
+    if (op.code() == tflite::BuiltinOperator::DENSIFY) return;  // makes weights
+    for (std::size_t i = 0; i < op.output_count(); ++i) {
+      const tflite::Tensor& tensor = op.output_tensor(i);
+      if (is_quantised(tensor) && !is_quantised_activation(tensor))
+        throw NotSupported{"quantised results other than of 8 or 16 bits with one scale are not supported"};
+    }
   }
 
   void read_operator(TfliteGraph& graph, const tflite::Operator* fields, std::size_t position) {
@@ -218,11 +229,11 @@ bool looks_like_tflite(std::span<const std::byte> bytes) {
   return bytes.size() >= 8 && std::memcmp(bytes.data() + 4, "TFL3", 4) == 0;
 }
 
-Imported read_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                     const LoadLimits& limits) {
+Imported read_tflite(const Source& source, const LoadLimits& limits) {
+  const std::span<const std::byte> bytes = source.bytes;
   TfliteFile file;
   file.bytes = bytes;
-  file.owner = std::move(owner);
+  file.owner = source.owner;
   file.limits = limits;
   constexpr std::size_t kAlignment = 16;  // of a FlatBuffers file
   if (reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment != 0) {

@@ -8,8 +8,7 @@ namespace saccade::import {
 /// Whether the bytes carry TFLite's identifier.
 bool looks_like_tflite(std::span<const std::byte> bytes);
 
-/// Throws as read_model does. Constants point into `bytes` if `owner` keeps them alive.
-Imported read_tflite(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
-                     const LoadLimits& limits);
+/// Throws as read_model does. Constants point into the file where they can.
+Imported read_tflite(const Source& source, const LoadLimits& limits);
 
 }  // namespace saccade::import

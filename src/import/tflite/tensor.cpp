@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "import/graph_builder.h"
@@ -45,6 +46,24 @@ std::span<const std::byte> buffer_bytes(const TfliteFile& file, std::uint32_t in
   }
   if (buffer->data() == nullptr) return {};
   return {reinterpret_cast<const std::byte*>(buffer->data()->data()), buffer->data()->size()};
+}
+
+}  // namespace
+
+namespace {
+
+/// Two to a byte, the first in the lower half.
+Tensor unpacked_int4(const Shape& shape, std::span<const std::byte> data, const LoadLimits& limits) {
+  const std::uint64_t count = constant_bytes(DType::i8, shape, limits);
+  if (data.size() != (count + 1) / 2)
+    fail(fmt::format("has {} bytes of data, expected {} for int4 {}", data.size(), (count + 1) / 2,
+                     shape_string(shape)));
+  Tensor out(DType::i8, shape);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int four = std::to_integer<int>(data[i / 2] >> (i % 2 * 4)) & 15;
+    out.data<std::int8_t>()[i] = static_cast<std::int8_t>(four < 8 ? four : four - 16);
+  }
+  return out;
 }
 
 }  // namespace
@@ -107,6 +126,10 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
   if (tensor.buffer() == 0) return std::nullopt;  // by convention the empty buffer
   const std::span<const std::byte> data = buffer_bytes(file, tensor.buffer());
   if (data.empty()) return std::nullopt;
+  if (tensor.type() == tflite::TensorType::INT4 && tensor.sparsity() == nullptr)
+    return unpacked_int4(
+        tensor.shape() != nullptr ? Shape(tensor.shape()->begin(), tensor.shape()->end()) : Shape{}, data,
+        file.limits);
   const std::optional<DType> dtype = tflite_dtype(tensor.type());
   if (!dtype)
     throw NotSupported{std::string("constants of ") + tflite::EnumNameTensorType(tensor.type()) +
@@ -131,13 +154,32 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
   return out;
 }
 
+Quantisation quantisation_of(const tflite::Tensor& tensor) {
+  const auto* fields = tensor.quantization();
+  Quantisation q;
+  q.scales.assign(fields->scale()->begin(), fields->scale()->end());
+  for (const float scale : q.scales)
+    if (!(scale > 0) || !std::isfinite(scale)) fail(fmt::format("has a scale of {}", scale));
+  if (const auto* zeros = fields->zero_point()) q.zeros.assign(zeros->begin(), zeros->end());
+  if (q.zeros.empty()) q.zeros.push_back(0);
+  if (q.zeros.size() == 1) q.zeros.resize(q.scales.size(), q.zeros.front());
+  if (q.zeros.size() != q.scales.size())
+    fail(fmt::format("has {} scales and {} zero points", q.scales.size(), q.zeros.size()));
+  if (q.scales.size() > 1) q.axis = std::max(fields->quantized_dimension(), 0);
+  return q;
+}
+
+bool is_quantised_activation(const tflite::Tensor& tensor) {
+  const bool integer = tensor.type() == tflite::TensorType::INT8 ||
+                       tensor.type() == tflite::TensorType::UINT8 ||
+                       tensor.type() == tflite::TensorType::INT16;
+  return integer && is_quantised(tensor) && tensor.quantization()->scale()->size() == 1;
+}
+
 Tensor dequantised(const Tensor& data, const tflite::Tensor& tensor) {
-  const auto* q = tensor.quantization();
-  const std::size_t channels = q->scale()->size();
-  const auto* zeros = q->zero_point();
-  if (zeros != nullptr && zeros->size() != channels && zeros->size() > 1)
-    fail(fmt::format("has {} scales and {} zero points", channels, zeros->size()));
-  const auto axis = static_cast<std::size_t>(std::max(q->quantized_dimension(), 0));
+  const Quantisation q = quantisation_of(tensor);
+  const std::size_t channels = q.scales.size();
+  const auto axis = static_cast<std::size_t>(q.axis);
   std::int64_t inner = 1;
   if (channels > 1) {
     if (axis >= data.rank() || data.dim(axis) != static_cast<std::int64_t>(channels))
@@ -149,12 +191,9 @@ Tensor dequantised(const Tensor& data, const tflite::Tensor& tensor) {
   Tensor out(DType::f32, data.shape());
   float* dst = out.data<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto channel = static_cast<flatbuffers::uoffset_t>(
-        channels > 1 ? i / static_cast<std::size_t>(inner) % channels : 0);
-    const std::int64_t zero =
-        zeros == nullptr || zeros->size() == 0 ? 0 : zeros->Get(zeros->size() == 1 ? 0 : channel);
-    dst[i] = static_cast<float>((values[i] - static_cast<double>(zero)) *
-                                static_cast<double>(q->scale()->Get(channel)));
+    const std::size_t channel = channels > 1 ? i / static_cast<std::size_t>(inner) % channels : 0;
+    dst[i] = static_cast<float>((values[i] - static_cast<double>(q.zeros[channel])) *
+                                static_cast<double>(q.scales[channel]));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "import/tflite/tflite_generated.h"
 #include "saccade/model.h"
@@ -20,8 +21,22 @@ Shape tflite_shape(const tflite::Tensor& tensor);
 
 std::string tflite_name(const tflite::Tensor& tensor);
 
+/// real = (integer - zero point) * scale: one of each, or one for each index of `axis`.
+struct Quantisation {
+  std::vector<float> scales;
+  std::vector<std::int64_t> zeros;  ///< as many as scales
+  std::int64_t axis = 0;
+
+  bool operator==(const Quantisation&) const = default;
+};
+
 /// Whether the integers of this tensor stand for real numbers.
 bool is_quantised(const tflite::Tensor& tensor);
+/// How. Throws Error(invalid_model) where the numbers of scales and zero points do not fit, or a scale is not
+/// above 0.
+Quantisation quantisation_of(const tflite::Tensor& tensor);
+/// Whether a tensor that is computed is quantised: 8 or 16 bits, with one scale.
+bool is_quantised_activation(const tflite::Tensor& tensor);
 
 /// The file, as far as constants need it.
 struct TfliteFile {
@@ -37,5 +52,9 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
 
 /// The real numbers that a quantised constant stands for.
 Tensor dequantised(const Tensor& data, const tflite::Tensor& tensor);
+
+/// Constants of so many bytes stay as the file has them; what is done to them becomes nodes, which the
+/// compiler folds. Importing a large model then takes no more memory than its file.
+inline constexpr std::size_t kLargeConstant = 64 * 1024;
 
 }  // namespace saccade::import

@@ -2,6 +2,7 @@
 #include "cpu/kernels/winograd/winograd.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cpu/conv_query.h"
@@ -27,6 +28,12 @@ struct Packed {
   PackedFloats weights, bias, zeros;
 };
 
+// Weights of a quantised network: what is computed with them is to be exact, which the transforms are not.
+bool whole_numbers(const Tensor& weights) {
+  const float* w = weights.data<float>();
+  return std::all_of(w, w + weights.count(), [](float v) { return v == std::nearbyint(v); });
+}
+
 const char* can_run(const KernelQuery& query) {
   if (const char* why = check_conv(query)) return why;
   const ConvQuery q = read_conv(query);
@@ -34,6 +41,7 @@ const char* can_run(const KernelQuery& query) {
   if (q.stride_h != 1 || q.stride_w != 1) return "stride is not 1";
   if (q.groups != 1) return "grouped";
   if (q.channels < 8 || q.filters < 8) return "fewer than 8 channels or filters";
+  if (whole_numbers(*query.constants[1])) return "weights are whole numbers, sums are to be exact";
   return nullptr;
 }
 

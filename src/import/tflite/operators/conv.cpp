@@ -29,11 +29,6 @@ Shape weight_shape(TfliteOperator& op, std::size_t i) {
   return shape;
 }
 
-ir::ValueId transposed_weights(TfliteOperator& op, std::size_t i, const std::vector<std::int64_t>& perm) {
-  if (const Tensor* w = op.constant(i)) return op.tensor_constant(transpose_tensor(*w, perm));
-  return op.emit("Transpose", {op.input(i)}, {{"perm", perm}});
-}
-
 std::int64_t channels(TfliteOperator& op, std::size_t i) {
   const Shape shape = op.input_shape(i);
   if (shape.size() != 4 || shape[3] < 1)
@@ -41,8 +36,24 @@ std::int64_t channels(TfliteOperator& op, std::size_t i) {
   return shape[3];
 }
 
-ir::ValueId bias_input(TfliteOperator& op, std::size_t i) {
-  return op.has_input(i) ? op.input(i) : ir::kNoValue;
+/// A bias of integers counts in products of the scales of input `x` and weights `w`.
+ir::ValueId bias_input(TfliteOperator& op, std::size_t i, std::size_t x, std::size_t w) {
+  if (!op.has_input(i)) return ir::kNoValue;
+  const DType dtype = tflite_dtype(op.input_tensor(i).type()).value_or(DType::f32);
+  const bool counts = dtype == DType::i32 || dtype == DType::i64;
+  if (!counts || !is_quantised(op.input_tensor(x)) || !is_quantised(op.input_tensor(w))) return op.input(i);
+  const std::optional<Tensor> stored = op.stored(i);
+  if (!stored) op.unsupported("a bias of integers that is not constant is not supported");
+  const double x_scale = static_cast<double>(quantisation_of(op.input_tensor(x)).scales.front());
+  const std::vector<float> w_scales = quantisation_of(op.input_tensor(w)).scales;
+  const std::vector<double> values = to_doubles(*stored);
+  if (w_scales.size() > 1 && w_scales.size() != values.size())
+    op.invalid(fmt::format("has {} scales of weights and a bias of {}", w_scales.size(), values.size()));
+  Tensor bias(DType::f32, stored->shape());
+  for (std::size_t c = 0; c < values.size(); ++c)
+    bias.data<float>()[c] =
+        static_cast<float>(values[c] * x_scale * static_cast<double>(w_scales[w_scales.size() > 1 ? c : 0]));
+  return op.tensor_constant(std::move(bias));
 }
 
 template <class Options>
@@ -61,8 +72,8 @@ void translate_conv(TfliteOperator& op) {
     op.invalid(fmt::format("weights take {} channels, the input has {}", inner, outer));
   ir::Attributes attributes = window(op, options);
   attributes.emplace("group", outer / inner);
-  const ir::ValueId x = op.planar_input(0), w = transposed_weights(op, 1, {0, 3, 1, 2});
-  const ir::ValueId y = op.emit("Conv", {x, w, bias_input(op, 2)}, std::move(attributes));
+  const ir::ValueId x = op.planar_input(0), w = op.transposed_input(1, {0, 3, 1, 2});
+  const ir::ValueId y = op.emit("Conv", {x, w, bias_input(op, 2, 0, 1)}, std::move(attributes));
   op.finish_planar(op.activate(y, options.fused_activation_function()));
 }
 
@@ -74,8 +85,8 @@ void translate_depthwise_conv(TfliteOperator& op) {
                            shape_string(weight_shape(op, 1)), group));
   ir::Attributes attributes = window(op, options);
   attributes.emplace("group", group);
-  const ir::ValueId x = op.planar_input(0), w = transposed_weights(op, 1, {3, 0, 1, 2});
-  const ir::ValueId y = op.emit("Conv", {x, w, bias_input(op, 2)}, std::move(attributes));
+  const ir::ValueId x = op.planar_input(0), w = op.transposed_input(1, {3, 0, 1, 2});
+  const ir::ValueId y = op.emit("Conv", {x, w, bias_input(op, 2, 0, 1)}, std::move(attributes));
   op.finish_planar(op.activate(y, options.fused_activation_function()));
 }
 
@@ -99,7 +110,7 @@ ir::ValueId emit_transposed(TfliteOperator& op, ir::ValueId x, std::size_t weigh
                             {"group", std::int64_t{1}}};
   if (h.extra != 0 || w.extra != 0)
     attributes.emplace("output_padding", std::vector<std::int64_t>{h.extra, w.extra});
-  return op.emit("ConvTranspose", {x, transposed_weights(op, weights, {3, 0, 1, 2}), bias},
+  return op.emit("ConvTranspose", {x, op.transposed_input(weights, {3, 0, 1, 2}), bias},
                  std::move(attributes));
 }
 
@@ -113,8 +124,8 @@ void translate_transpose_conv(TfliteOperator& op) {
   if (in.size() != 4 || out.size() != 4) op.invalid("input and output must have 4 dimensions");
   if (in[1] < 1 || in[2] < 1 || out[1] < 1 || out[2] < 1) op.unsupported("height and width must be known");
   const ir::ValueId x = op.planar_input(2);
-  const ir::ValueId y = emit_transposed(op, x, 1, bias_input(op, 3), options.stride_h(), options.stride_w(),
-                                        crop_to(in[1], w[1], options.stride_h(), out[1]),
+  const ir::ValueId y = emit_transposed(op, x, 1, bias_input(op, 3, 2, 1), options.stride_h(),
+                                        options.stride_w(), crop_to(in[1], w[1], options.stride_h(), out[1]),
                                         crop_to(in[2], w[2], options.stride_w(), out[2]));
   op.finish_planar(op.activate(y, options.fused_activation_function()));
 }
@@ -139,7 +150,7 @@ void translate_transpose_conv_bias(TfliteOperator& op) {
     return {total / 2, total - total / 2, 0};
   };
   const ir::ValueId x = op.planar_input(0);
-  op.finish_planar(emit_transposed(op, x, 1, bias_input(op, 2), stride_h, stride_w,
+  op.finish_planar(emit_transposed(op, x, 1, bias_input(op, 2, 0, 1), stride_h, stride_w,
                                    crop(in[1], w[1], stride_h), crop(in[2], w[2], stride_w)));
 }
 
@@ -151,13 +162,13 @@ void translate_fully_connected(TfliteOperator& op) {
   ir::ValueId y;
   if (options.keep_num_dims()) {
     const ir::ValueId x = op.input(0);
-    y = op.emit("MatMul", {x, transposed_weights(op, 1, {1, 0})});
-    if (op.has_input(2)) y = op.emit("Add", {y, op.input(2)});
+    y = op.emit("MatMul", {x, op.transposed_input(1, {1, 0})});
+    if (op.has_input(2)) y = op.emit("Add", {y, bias_input(op, 2, 0, 1)});
   } else {
     ir::ValueId x = op.input(0);
     if (op.rank(0) != 2)
       x = op.emit("Reshape", {x, op.integers_constant({-1, w[1]})}, {{"allowzero", std::int64_t{0}}});
-    y = op.emit("Gemm", {x, op.input(1), bias_input(op, 2)},
+    y = op.emit("Gemm", {x, op.input(1), bias_input(op, 2, 0, 1)},
                 {{"alpha", 1.0f}, {"beta", 1.0f}, {"transA", std::int64_t{0}}, {"transB", std::int64_t{1}}});
   }
   op.finish(op.activate(y, options.fused_activation_function()));

@@ -77,13 +77,25 @@ void translate_select(TfliteOperator& op) {
   op.finish(0, op.emit("Where", {condition, yes, operand(2)}), planar);
 }
 
-/// DEQUANTIZE of half-precision weights, of integer weights (dequantised when they were read), and of
-/// activations.
+/// DEQUANTIZE of half-precision weights; integers are real numbers here from where they are made or read.
 void translate_dequantize(TfliteOperator& op) {
-  if (const Tensor* data = op.constant(0)) return op.finish_constant(cast_tensor(*data, DType::f32));
-  const DType from = op.dtype(op.input(0));
-  if (from != DType::f16 && from != DType::bf16) op.unsupported("quantised tensors are not supported yet");
-  op.finish(op.emit("Cast", {op.input(0)}, {{"to", std::string(dtype_name(DType::f32))}}));
+  const Tensor* data = op.constant(0);
+  if (data != nullptr && data->bytes() < kLargeConstant)
+    return op.finish_constant(cast_tensor(*data, DType::f32));
+  const bool planar = op.prefers_planar({0});
+  const ir::ValueId x = planar ? op.planar_input(0) : op.input(0);
+  const DType from = op.dtype(x);
+  if (from != DType::f16 && from != DType::bf16 && from != DType::f32)
+    op.unsupported(std::string("DEQUANTIZE of ") + dtype_name(from) + " without a scale is not supported");
+  if (from == DType::f32) return op.finish(0, op.emit("Identity", {x}), planar);
+  op.finish(0, op.emit("Cast", {x}, {{"to", std::string(dtype_name(DType::f32))}}), planar);
+}
+
+/// QUANTIZE of real numbers, or of integers with another scale: the result is rounded as any quantised one
+/// is.
+void translate_quantize(TfliteOperator& op) {
+  if (!is_quantised_activation(op.output_tensor(0))) op.unsupported("the result has no single scale");
+  unary(op, "Identity");
 }
 
 /// DENSIFY of a sparse constant, which was made dense when it was read.
@@ -121,6 +133,7 @@ constexpr TfliteTranslation kTranslations[] = {
     {Code::NEG, [](TfliteOperator& op) { unary(op, "Neg"); }},
     {Code::NOT_EQUAL, translate_not_equal},
     {Code::POW, [](TfliteOperator& op) { binary(op, "Pow"); }},
+    {Code::QUANTIZE, translate_quantize},
     {Code::ROUND, [](TfliteOperator& op) { unary(op, "Round"); }},
     {Code::RSQRT, [](TfliteOperator& op) { unary(op, "Rsqrt"); }},
     {Code::SELECT, translate_select},

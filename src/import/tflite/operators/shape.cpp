@@ -133,6 +133,8 @@ void translate_mirror_pad(TfliteOperator& op) {
 }
 
 void translate_cast(TfliteOperator& op) {
+  if (is_quantised_activation(op.input_tensor(0)) || is_quantised_activation(op.output_tensor(0)))
+    op.unsupported("CAST of quantised tensors is not supported");
   const bool planar = op.prefers_planar({0});
   const ir::ValueId x = planar ? op.planar_input(0) : op.input(0);
   op.finish(0, op.emit("Cast", {x}, {{"to", std::string(dtype_name(op.output_dtype(0)))}}), planar);
