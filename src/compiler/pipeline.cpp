@@ -12,6 +12,7 @@
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/eliminate_transposes.h"
+#include "compiler/passes/expand_quantised.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fold_pad.h"
@@ -40,6 +41,7 @@ void plain(ir::Graph& graph, const Options&) {
 constexpr std::array kPasses{
     Pass{"set_shapes", true, set_shapes},
     // Before constants are folded, while quantised weights are integers.
+    Pass{"expand_quantised", false, plain<expand_quantised>},
     Pass{"integer_sums", false, plain<integer_sums>},
     Pass{"fuse_requantise", false, plain<fuse_requantise>},
     Pass{"fold_constants", true, plain<fold_constants>},

@@ -1,7 +1,7 @@
 // Quantised networks: sums of whole numbers, and rounding without integers in between.
 #include <cmath>
 
-#include "compiler/passes/fold_constants.h"
+#include "compiler/passes/expand_quantised.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/integer_sums.h"
 #include "interpret/interpreter.h"
@@ -72,6 +72,31 @@ TEST(IntegerSums, TakesABiasOfIntegersAsItWas) {
   EXPECT_EQ(bias[0], 1234.0f);
   EXPECT_EQ(bias[1], -77.0f);
   EXPECT_EQ(bias[2], 9.0f);
+}
+
+TEST(ExpandQuantised, ComputesConvolutionsAndProductsWithRealNumbers) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 3, 6, 7}, DType::i8), a = m.input("a", {2, 5}, DType::i8);
+  const std::vector<std::int32_t> stored = {500, -7, 0, 123};
+  const Id b =
+      m.graph.add_constant("b", Tensor::of<std::int32_t>({4}, std::span<const std::int32_t>(stored)));
+  const Id scales = m.floats({4}, {0.01f, 0.02f, 0.005f, 0.013f});
+  const std::vector<std::int8_t> none(4, 0);
+  const Id zeros =
+      m.graph.add_constant("zeros", Tensor::of<std::int8_t>({4}, std::span<const std::int8_t>(none)));
+  const Id y = m.node("QLinearConv",
+                      {x, m.scalar(0.037f), zero(m, 5), bytes(m, {4, 3, 3, 3}, 1), scales, zeros,
+                       m.scalar(0.31f), zero(m, -3), b},
+                      {{"pads", Integers{1, 1, 1, 1}}});
+  const Id p = m.node("QLinearMatMul", {a, m.scalar(0.037f), zero(m, 5), bytes(m, {5, 3}, 2), m.scalar(0.01f),
+                                        zero(m, 1), m.scalar(0.31f), zero(m, -3)});
+  const ir::Graph g = apply(expand_quantised, m.finish({y, p}));
+  EXPECT_EQ(count(g, "QLinearConv") + count(g, "QLinearMatMul"), 0u);
+  const ir::Graph sums = apply(integer_sums, g);
+  EXPECT_EQ(count(sums, "Div"), 2u);
+  for (const float w : sums.constant_input(*find(sums, "Conv"), 1)->values<float>())
+    EXPECT_EQ(w, std::nearbyint(w));
+  EXPECT_EQ(sums.constant_input(*find(sums, "Conv"), 2)->values<float>()[1], -7.0f);
 }
 
 TEST(IntegerSums, LeavesOthersAlone) {

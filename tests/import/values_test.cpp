@@ -65,6 +65,30 @@ TEST(Values, TfliteTransposedConvolutionWithBias) {
   EXPECT_THAT(result.values, ElementsAre(15, 107, 25, 208, 35));
 }
 
+TEST(Values, OnnxAddsAndJoinsQuantisedTensors) {
+  OnnxModel m;
+  auto& set = *m.proto.add_opset_import();
+  set.set_domain("com.microsoft");
+  set.set_version(1);
+  m.input("x", DType::f32, {1, 3}).output("y");
+  m.floats("half", {}, {0.5f}).floats("one", {}, {1});
+  const auto zero = [&](const std::string& name, std::int32_t value) {
+    auto& t = m.initializer(name, 2, {});
+    t.add_int32_data(value);
+  };
+  zero("z3", 3), zero("z10", 10);
+  m.node("QuantizeLinear", {"x", "half", "z3"}, {"q"});
+  m.node("QLinearAdd", {"q", "half", "z3", "q", "half", "z3", "one", "z10"}, {"sum"})
+      .proto.set_domain("com.microsoft");
+  m.node("QLinearConcat", {"one", "z3", "sum", "one", "z10", "q", "half", "z3"}, {"both"})
+      .set("axis", std::int64_t{1});
+  m.proto.mutable_graph()->mutable_node(2)->set_domain("com.microsoft");
+  m.node("DequantizeLinear", {"both", "one", "z3"}, {"y"});
+  // Twice 0, 1.5 and 250 (which saturates at 126 in q, and at 245 in the sum), then the parts, to whole
+  // numbers.
+  EXPECT_THAT(run(m.bytes(), {1, 3}, {0, 1.5f, 250}).values, ElementsAre(0, 3, 245, 0, 2, 126));
+}
+
 TEST(Values, TfliteSamePaddingPutsTheOddPixelAtTheEnd) {
   TfliteModel m;
   const int x = m.tensor("x", {1, 1, 4, 1}), y = m.tensor("y", {1, 1, 2, 1}),

@@ -144,8 +144,11 @@ std::span<const OnnxTranslation> reduce_translations();
 std::span<const OnnxTranslation> resize_translations();
 std::span<const OnnxTranslation> shape_translations();
 
-/// The translation of that operator of the default domain, or nullptr.
-const OnnxTranslation* find_translation(std::string_view op);
+/// The domain com.microsoft.
+std::span<const OnnxTranslation> microsoft_translations();
+
+/// The translation of that operator, or nullptr. The default domain is "".
+const OnnxTranslation* find_translation(std::string_view op, std::string_view domain = "");
 
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 28;

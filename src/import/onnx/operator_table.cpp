@@ -5,7 +5,13 @@
 
 namespace saccade::import {
 
-const OnnxTranslation* find_translation(std::string_view op) {
+const OnnxTranslation* find_translation(std::string_view op, std::string_view domain) {
+  if (domain == "com.microsoft") {
+    const auto group = microsoft_translations();
+    const auto entry = std::find_if(group.begin(), group.end(), [&](const auto& t) { return t.op == op; });
+    return entry != group.end() ? &*entry : nullptr;
+  }
+  if (!domain.empty()) return nullptr;
   static const auto kTable = [] {
     std::unordered_map<std::string_view, const OnnxTranslation*> table;
     for (const auto group :

@@ -233,7 +233,7 @@ class OnnxReader {
     try {
       if (function != nullptr) return read_call(node, *function, scope, position);
       if (domain.empty() && !declared) fail("belongs to an operator set that the model does not declare");
-      const OnnxTranslation* translation = domain.empty() ? find_translation(node.op_type()) : nullptr;
+      const OnnxTranslation* translation = declared ? find_translation(node.op_type(), domain) : nullptr;
       if (translation == nullptr) throw NotSupported{"unknown operator"};
       translate(*translation, opset->second, node, scope, position);
     } catch (const NotSupported& reason) {
