@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Quantised networks beside ONNX Runtime: a small U-Net and an LR-ASPP-like network, QDQ and QOperator, by onnxruntime.quantization.
+"""Quantised networks beside ONNX Runtime: small U-Nets and an LR-ASPP-like network, QDQ and QOperator, by onnxruntime.quantization.
 
     bench/quantised_agreement.py [--isa avx2,portable] [--executor planned,reference] [--saccade PROGRAM]
 
 Needs a Python with onnx, onnxruntime and numpy (onnxruntime.quantization asks for sympy too), and the preset `release`. A line a model: the
-share of outputs within one step of the last quantisation, which must be at least 99.9 %. Weights use 7 bits (reduce_range): with 8, ONNX
-Runtime's kernels for processors without VNNI saturate sums of pairs at 16 bits and are far from what the model says.
+share of outputs within one step of the last quantisation of ONNX Runtime without its graph optimisations, and with them; one of the two must be at
+least 99.9 % (they differ from each other by more than either may from us). Weights use 7 bits (reduce_range): with 8, ONNX Runtime's kernels for processors without VNNI saturate sums of pairs at 16 bits and are far
+from what the model says. Where a QDQ model leaves an
+operator to real numbers, ONNX Runtime's rounding errors decide what lies half-way between two integers (a bilinear enlargement by 2 gives one such
+result in sixteen); the U-Nets, whose random weights do not damp such steps, may then stay a little below the bound.
 Exit status: 0 everything agrees; 1 something does not.
 """
 import argparse
@@ -60,7 +63,7 @@ class Net:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
 
 
-def unet():
+def unet(enlarge):
     net = Net(1)
     x, skips = "x", []
     for a, b in ((3, 16), (16, 32)):
@@ -69,9 +72,14 @@ def unet():
         x = net.op("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
     x = net.conv(x, 32, 64)
     for a, b in ((64, 32), (32, 16)):
-        x = net.op("Concat", net.resize(net.conv(x, a, b, 1), 2), skips.pop(), axis=1)
+        x = net.op("Concat", enlarge(net, net.conv(x, a, b, 1), b), skips.pop(), axis=1)
         x = net.conv(x, 2 * b, b)
     return net.model(net.conv(x, 16, 2, 1, relu=False), 2)
+
+
+def transposed(net, x, channels):
+    w = net.random.normal(0, (0.5 / channels) ** 0.5, (channels, channels, 2, 2)).astype(numpy.float32)
+    return net.op("ConvTranspose", x, net.constant(w), kernel_shape=[2, 2], strides=[2, 2])
 
 
 def lraspp():
@@ -124,35 +132,36 @@ def main():
     good = True
     with tempfile.TemporaryDirectory() as text:
         folder = pathlib.Path(text)
-        for name, make in (("unet", unet), ("lraspp", lraspp)):
+        for name, make in (("unet_transposed", lambda: unet(transposed)),
+                           ("unet_linear", lambda: unet(lambda net, x, channels: net.resize(x, 2))), ("lraspp", lraspp)):
             onnx.save(make(), folder / f"{name}.onnx")
             for form, activations, per_channel in (("QDQ", QuantType.QInt8, True), ("QDQ", QuantType.QUInt8, False),
                                                    ("QOperator", QuantType.QUInt8, True), ("QOperator", QuantType.QInt8, False)):
                 path = folder / f"{name}_{form}_{activations.name}.onnx"
                 quantize_static(folder / f"{name}.onnx", path, Calibration(), quant_format=QuantFormat[form],
                                 activation_type=activations, weight_type=QuantType.QInt8, per_channel=per_channel, reduce_range=True)
-                session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+                plain = onnxruntime.SessionOptions()
+                plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+                sessions = [onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                            for options in (plain, onnxruntime.SessionOptions())]
                 step = last_scale(path)
                 for executor in arguments.executor.split(","):
                     for isa in arguments.isa.split(",") if executor == "planned" else ["-"]:
-                        shares, equal = [], []
+                        shares = []
                         for seed in range(3):
                             x = picture(seed)
                             numpy.save(folder / "x.npy", x)
-                            result = subprocess.run(
-                                [arguments.saccade, "infer", path, "--input", folder / "x.npy", "--output", folder / "out", "--executor", executor,
-                                 *(["--isa", isa] if executor == "planned" else [])], capture_output=True, text=True)
-                            if result.returncode != 0:
-                                print(result.stderr.strip()[:400])
-                                break
-                            ours = numpy.load(next((folder / "out").glob("*.npy")))
-                            steps = numpy.abs(ours - session.run(None, {"x": x})[0]) / step
-                            shares.append(float((steps < 1.01).mean()))
-                            equal.append(float((steps < 0.01).mean()))
-                        holds = len(shares) == 3 and min(shares) >= 0.999
+                            with tempfile.TemporaryDirectory() as out:
+                                subprocess.run([arguments.saccade, "infer", path, "--input", folder / "x.npy", "--output", out, "--executor", executor,
+                                                *(["--isa", isa] if executor == "planned" else [])], check=True)
+                                ours = numpy.load(next(pathlib.Path(out).glob("*.npy")))
+                            steps = [numpy.abs(ours - session.run(None, {"x": x})[0]) / step for session in sessions]
+                            shares.append([(steps[0] < 1.01).mean(), (steps[0] < 0.01).mean(), (steps[1] < 1.01).mean()])
+                        within, equal, optimised = numpy.min(shares, axis=0)
+                        holds = max(within, optimised) >= 0.999
                         good = good and holds
-                        print(f"{path.stem:<24} {executor:<10} {isa:<9} within one step {min(shares, default=0):.5f}, equal "
-                              f"{min(equal, default=0):.5f}  {'ok' if holds else 'FAIL'}", flush=True)
+                        print(f"{path.stem:<32} {executor:<10} {isa:<9} within one step {within:.5f}, equal {equal:.5f}; beside the optimised graph "
+                              f"{optimised:.5f}  {'ok' if holds else 'FAIL'}", flush=True)
     return 0 if good else 1
 
 
