@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/real_ends.h"
+
 namespace saccade::pipeline {
 
 namespace {
@@ -102,6 +104,7 @@ Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::str
 std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
                                       std::optional<Isa> max_isa) {
   const std::string name = model.path().string();
+  const Model network = runtime::with_real_ends(model);
   ModelSpec spec = model.spec();
   if (model.inputs().size() != 1) {
     throw Error(ErrorCode::unsupported, fmt::format("{}: has {} inputs ({}), expected one picture", name,
@@ -111,7 +114,7 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   const TensorInfo& input = model.inputs().front();
   options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
   options.max_isa = max_isa;
-  Plan plan = model.compile(target, options);
+  Plan plan = network.compile(target, options);
   if (plan.inputs().front().dtype != DType::f32) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}: input '{}' is {}, only float32 can be fed with pictures", name, input.name,

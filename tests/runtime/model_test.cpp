@@ -3,6 +3,7 @@
 #include "compiler/graph_maker.h"
 #include "cpu/target.h"
 #include "runtime/model_impl.h"
+#include "runtime/real_ends.h"
 #include "saccade/error.h"
 
 namespace saccade {
@@ -35,6 +36,32 @@ TEST(Model, OpenDimensionsAreNamed) {
   EXPECT_EQ(model.compile(cpu::target(), options).inputs()[0].shape, (Shape{1, 3, 6, 8}));
   options.batch = 5;
   EXPECT_EQ(model.compile(cpu::target(), options).outputs()[0].shape, (Shape{5, 3, 6, 8}));
+}
+
+TEST(Model, QuantisedEndsBecomeReal) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4}, DType::i8);
+  const auto point = [&](std::int8_t v) {
+    return m.graph.add_constant("z", Tensor::of<std::int8_t>({}, {v}));
+  };
+  const auto real = m.node("DequantizeLinear", {x, m.scalar(0.5f), point(10)});
+  m.graph.outputs = {m.node("QuantizeLinear", {m.node("Relu", {real}), m.scalar(0.25f), point(-128)})};
+  m.graph.value(m.graph.outputs[0]).name = "y";
+  const Model model = runtime::with_real_ends(runtime::make_model(m.graph));
+  EXPECT_EQ(model.inputs()[0].name, "x");
+  EXPECT_EQ(model.inputs()[0].dtype, DType::f32);
+  EXPECT_EQ(model.outputs()[0].name, "y");
+  EXPECT_EQ(model.outputs()[0].dtype, DType::f32);
+  const Tensor in = Tensor::of<float>({1, 4}, {0.6f, -3, 7.2f, 1000});
+  for (const Tensor& y : {model.interpret(std::span(&in, 1))[0],
+                          model.compile(cpu::target(), {}).make_context({1}).run(std::span(&in, 1))[0]}) {
+    EXPECT_EQ(y.data<float>()[0], 0.5f);
+    EXPECT_EQ(y.data<float>()[1], 0.0f);
+    EXPECT_EQ(y.data<float>()[2], 7.0f);
+    EXPECT_EQ(y.data<float>()[3], 58.5f);  // 127 is the largest: (127 - 10) / 2
+  }
+  const Model plain = open_model();
+  EXPECT_EQ(&runtime::with_real_ends(plain).impl(), &plain.impl());
 }
 
 TEST(Model, UnknownInputNamesTheOnesThereAre) {
