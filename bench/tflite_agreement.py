@@ -7,8 +7,8 @@ Fetches the wheel with pip (checksum verified), takes its 14 models, and runs ea
 with LiteRT.
 face_landmark_with_attention needs operators that only MediaPipe's runtime has; it runs inside a MediaPipe graph. A line a model: the largest
 difference of any output relative to that output's largest value, which must stay below 1e-4. Where it does not, saccade's reference executor, which sums in double precision, decides: it
-passes if the other runtime is itself further than that from it, and saccade at most three times as far (one output of pose_landmark_full multiplies
-rounding errors by a thousand: half a unit in the last place of the input moves single pixels by 4e-5). MODEL: names of models without their
+passes if the other runtime is itself further than that from it and at most 0.2 % of the values differ by more (one output of pose_landmark_full
+multiplies rounding errors by a thousand: half a unit in the last place of the input moves single pixels by 4e-5). MODEL: names of models without their
 suffix. Needs the preset `release`, Python 3.9 to 3.12 with venv, and the network for the first time; everything goes under build/tflite.
 
     --litert PYTHON, --mediapipe PYTHON    use these instead of environments under build/tflite
@@ -175,7 +175,10 @@ def compare(arguments, paths):
                             continue
                         ours, theirs = distance(numpy, a, c), distance(numpy, b, c)
                         note = f"at {name}; sums in double precision: {ours:.2g} from saccade, {theirs:.2g} from the other"
-                        good = good and theirs > BOUND and ours <= 3 * theirs
+                        b64 = numpy.asarray(b, numpy.float64)
+                        beyond = float((numpy.abs(a.reshape(b64.shape) - b64) > BOUND * numpy.abs(b64).max()).mean())
+                        note += f"; {beyond:.2%} of its values differ by more"
+                        good = good and theirs > BOUND and beyond <= 0.002
                 failed += not good
                 print(f"{model.stem:<34} {executor:<10} {isa:<9} {worst:<28.3g} {'ok' if good else 'FAIL'} {note}", flush=True)
     return failed
