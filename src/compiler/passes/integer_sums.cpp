@@ -61,23 +61,25 @@ std::optional<Grid> grid_of(const Edit& edit, ValueId id) {
   return std::nullopt;
 }
 
-// The tensor behind a value that depends on constants only.
-std::optional<Tensor> known_tensor(const Edit& edit, ValueId id, int depth = 0) {
+// The tensor behind a value that is a constant, or one that was dequantised, converted or rearranged.
+std::optional<Tensor> known_tensor(const Edit& edit, ValueId id, int steps = 0) {
+  constexpr std::array kRearrange = {"DequantizeLinear", "Cast",      "Transpose", "Reshape",
+                                     "Squeeze",          "Unsqueeze", "Identity"};
   const ir::Graph& graph = edit.graph();
   if (id == ir::kNoValue) return std::nullopt;
   if (const Tensor* tensor = graph.constant(id)) return *tensor;
   const std::optional<std::size_t> index = maker(edit, id);
-  if (!index || depth > kMostSteps) return std::nullopt;
+  if (!index || steps > kMostSteps) return std::nullopt;
   const Node& node = graph.nodes[*index];
-  if (node.outputs.size() != 1) return std::nullopt;
-  std::vector<std::optional<Tensor>> inputs;
-  std::vector<const Tensor*> pointers;
-  for (const ValueId input : node.inputs) {
-    inputs.push_back(known_tensor(edit, input, depth + 1));
-    if (input != ir::kNoValue && !inputs.back()) return std::nullopt;
+  if (std::find(kRearrange.begin(), kRearrange.end(), node.op) == kRearrange.end()) return std::nullopt;
+  const std::optional<Tensor> data = known_tensor(edit, node.inputs[0], steps + 1);
+  if (!data) return std::nullopt;
+  std::vector<const Tensor*> inputs = {&*data};  // everything else must be constant as it stands
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    inputs.push_back(graph.constant_input(node, i));
+    if (node.has_input(i) && inputs.back() == nullptr) return std::nullopt;
   }
-  for (const std::optional<Tensor>& tensor : inputs) pointers.push_back(tensor ? &*tensor : nullptr);
-  return ops::evaluate_node(node, graph, pointers).front();
+  return ops::evaluate_node(node, graph, inputs).front();
 }
 
 struct Weights {
