@@ -91,26 +91,36 @@ Configuration configure(const Model& model, const BenchOptions& options, Isa isa
     result.inputs.emplace_back(info.dtype, info.shape);
     fill(result.inputs.back());
   }
-  for (const TensorInfo& info : plan.outputs()) result.outputs.emplace_back(info.dtype, info.shape);
+  // Where shapes depend on data, each run brings its own outputs.
+  if (plan.impl().dynamic == nullptr)
+    for (const TensorInfo& info : plan.outputs()) result.outputs.emplace_back(info.dtype, info.shape);
   result.step_runs.resize(result.steps().size());
   return result;
+}
+
+void run_once(Configuration& c) {
+  if (c.plan.impl().dynamic != nullptr)
+    c.context.run(c.inputs);
+  else
+    c.context.run(c.inputs, c.outputs);
 }
 
 // Each configuration once, again and again: what disturbs the machine meanwhile disturbs all alike.
 void measure(std::vector<Configuration>& configurations, const BenchOptions& options) {
   using Clock = std::chrono::steady_clock;
   for (int i = 0; i < options.warmup; ++i)
-    for (Configuration& c : configurations) c.context.run(c.inputs, c.outputs);
+    for (Configuration& c : configurations) run_once(c);
   for (int i = 0; i < options.repeats; ++i) {
     for (Configuration& c : configurations) {
       const Clock::time_point start = Clock::now();
-      c.context.run(c.inputs, c.outputs);
+      run_once(c);
       c.runs.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
     }
   }
   if (!options.layers) return;
   for (int i = 0; i < options.repeats; ++i) {
     for (Configuration& c : configurations) {
+      if (c.plan.impl().dynamic != nullptr) continue;
       std::vector<std::int64_t> times(c.steps().size(), 0);
       c.context.impl().run_timed(c.inputs, c.outputs, times);
       for (std::size_t s = 0; s < times.size(); ++s) c.step_runs[s].push_back(times[s]);

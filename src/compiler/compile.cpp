@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "compiler/edit.h"
 #include "compiler/legalise.h"
@@ -20,9 +22,7 @@ void refuse_unknown_shapes(const ir::Graph& graph) {
     for (const ir::ValueId id : node.outputs)
       if (id != ir::kNoValue && known_shape(graph, id) == nullptr)
         throw Error(ErrorCode::unsupported,
-                    ir::describe(node, graph) +
-                        ": the shape of its result depends on data, which compiled execution does not "
-                        "support yet; the reference executor (--executor reference) can run the model");
+                    ir::describe(node, graph) + ": the shape of its result depends on data");
 }
 
 }  // namespace
@@ -42,16 +42,29 @@ ir::Graph optimise(const ir::Graph& graph, const Options& options, std::string* 
   return result;
 }
 
-CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options) {
-  std::string report;
-  ir::Graph optimised = optimise(graph, options, &report);
+bool shapes_known(const ir::Graph& graph) {
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(), [&](const ir::Node& node) {
+    return std::all_of(node.outputs.begin(), node.outputs.end(), [&](ir::ValueId id) {
+      return id == ir::kNoValue || known_shape(graph, id) != nullptr;
+    });
+  });
+}
+
+CompiledGraph compile_optimised(const ir::Graph& graph, const Target& target, const Options& options) {
+  ir::Graph optimised = graph;
   refuse_unknown_shapes(optimised);
   const KernelTable kernels(target, options.isa);
   legalise(optimised, kernels);
   CompiledGraph compiled = plan_memory(lower(optimised, kernels));
-  compiled.pass_report = std::move(report);
   log::debug("passes", "arena {} bytes (at least {} are live at once), weights {} bytes, {} steps",
              compiled.arena_bytes, compiled.live_bound_bytes, compiled.weight_bytes, compiled.steps.size());
+  return compiled;
+}
+
+CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options) {
+  std::string report;
+  CompiledGraph compiled = compile_optimised(optimise(graph, options, &report), target, options);
+  compiled.pass_report = std::move(report);
   return compiled;
 }
 

@@ -25,6 +25,11 @@ struct Options {
 /// invalid_model).
 CompiledGraph compile(const ir::Graph& graph, const Target& target, const Options& options);
 
+/// Whether every shape in a graph that `optimise` returned is known.
+bool shapes_known(const ir::Graph& graph);
+/// As `compile`, for a graph that `optimise` returned.
+CompiledGraph compile_optimised(const ir::Graph& graph, const Target& target, const Options& options);
+
 /// `graph` with concrete input shapes, rewritten for another batch where they ask for it. Throws as
 /// `compile`.
 ir::Graph with_shapes(const ir::Graph& graph, const std::vector<Shape>& input_shapes);

@@ -21,6 +21,7 @@
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
 #include "compiler/passes/integer_sums.h"
+#include "compiler/passes/inline_branches.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
@@ -40,6 +41,7 @@ void plain(ir::Graph& graph, const Options&) {
 
 constexpr std::array kPasses{
     Pass{"set_shapes", true, set_shapes},
+    Pass{"inline_branches", true, plain<inline_branches>},
     // Before constants are folded, while quantised weights are integers.
     Pass{"expand_quantised", false, plain<expand_quantised>},
     Pass{"integer_sums", false, plain<integer_sums>},
@@ -83,7 +85,7 @@ void refuse_bad_names(const Options& options) {
   }
 }
 
-bool shapes_known(const ir::Graph& graph) {
+bool inputs_known(const ir::Graph& graph) {
   return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](ir::ValueId id) {
     const std::optional<Shape>& shape = graph.value(id).shape;
     return shape && std::all_of(shape->begin(), shape->end(), [](std::int64_t dim) { return dim >= 0; });
@@ -118,7 +120,7 @@ std::string run_passes(ir::Graph& graph, const Options& options) {
     }
     const std::size_t nodes = graph.nodes.size();
     // The first pass changes what inputs the graph accepts; every other must leave its results alone.
-    const bool check = options.check_passes && shapes_known(graph) && pass.run != set_shapes;
+    const bool check = options.check_passes && inputs_known(graph) && pass.run != set_shapes;
     const ir::Graph before = check ? graph : ir::Graph{};
     const auto start = std::chrono::steady_clock::now();
     try {

@@ -228,7 +228,13 @@ DType result_dtype(const ir::Graph& graph, const ir::Node& node, std::size_t ind
   if (is_one_of(op, {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "NonMaxSuppression"})) return DType::i64;
   if (is_one_of(op, {"TopK", "MaxPool"}) && index == 1) return DType::i64;
   if (op == "Unique" && index > 0) return DType::i64;
-  if (op == "Cast") return parse_dtype(node.text("to", "float32")).value_or(DType::f32);
+  if ((op == "CosineWindow" || op == "MelWeightMatrix" || op == "EyeLike") && node.has("dtype"))
+    return parse_dtype(node.text("dtype", "float32")).value_or(DType::f32);
+  if (op == "LayerNormalization" && index > 0) return DType::f32;
+  if (op == "TfIdfVectorizer") return DType::f32;
+  if (op == "RMSNormalization") return input(1);
+  if (op == "Attention" && (index == 1 || index == 2)) return input(index);
+  if (op == "Cast" || op == "BitCast") return parse_dtype(node.text("to", "float32")).value_or(DType::f32);
   if (op == "ConstantOfShape") {
     const Tensor* value = node.tensor("value");
     return value != nullptr ? value->dtype() : DType::f32;

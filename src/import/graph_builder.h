@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@ namespace saccade::import {
 class GraphBuilder {
  public:
   ir::Graph graph;
+  /// Values that hold four-bit integers.
+  std::set<ir::ValueId> four_bit;
 
   DType dtype(ir::ValueId id) const { return graph.value(id).dtype; }
   const Tensor* constant_data(ir::ValueId id) const { return graph.constant(id); }

@@ -1,41 +1,35 @@
-// y = (x - zero_point) * scale; one scale, or one for each slice along `axis`.
+// y = (x - zero_point) * scale; one scale, one for each slice along `axis`, or one for each block of
+// `block_size` along it.
 #include "ops/quantization.h"
 
 namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"axis", AttributeKind::integer}};
-
-std::size_t axis_of(const NodeView& context) {
-  if (element_count(context.shape(1)) == 1) return 0;
-  return normalize_axis(context, context.node().integer("axis", 1), context.rank(0));
-}
+constexpr AttributeDef kAttributes[] = {{"axis", AttributeKind::integer},
+                                        {"block_size", AttributeKind::integer}};
 
 void infer(InferContext& context) {
   if (!is_float(context.dtype(1)))
     context.fail(std::string("scale must be a float, is ") + dtype_name(context.dtype(1)));
-  const std::int64_t length = context.rank(0) == 0 ? 1 : context.shape(0)[axis_of(context)];
-  check_granularity(context, 1, length, "scale");
-  check_granularity(context, 2, length, "zero point");
+  const Granularity granularity(context);
+  granularity.check(1, "scale");
+  granularity.check(2, "zero point");
   if (context.has(2) && context.dtype(2) != context.dtype(0))
     context.fail("zero point and data differ in type");
   context.output(0, context.dtype(1), context.shape(0));
 }
 
 void evaluate(EvalContext& context) {
-  const Shape& shape = context.shape(0);
-  const std::size_t axis = axis_of(context);
-  const std::int64_t length = shape.empty() ? 1 : shape[axis],
-                     inner = shape.empty() ? 1 : product(shape, axis + 1, shape.size());
-  const std::vector<double> scale = per_slice(context, 1, length), zero = per_slice(context, 2, length);
+  const Granularity granularity(context);
+  const std::vector<double> scale = granularity.values(context, 1), zero = granularity.values(context, 2);
   const Tensor x = convert(context.input(0), DType::f64);
   visit_float(context, context.output_type(0).dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     T* y = context.out().template data<T>();
     for (std::int64_t i = 0; i < x.count(); ++i) {
-      const auto slice = static_cast<std::size_t>(i / inner % length);
-      y[i] = static_cast<T>((x.data<double>()[i] - zero[slice]) * scale[slice]);
+      const std::size_t at = granularity.index(i);
+      y[i] = static_cast<T>((x.data<double>()[i] - zero[at]) * scale[at]);
     }
   });
 }

@@ -5,6 +5,7 @@
 
 #include "ir/verify.h"
 #include "ops/convert.h"
+#include "ops/subgraph.h"
 #include "saccade/error.h"
 
 namespace saccade::ops {
@@ -182,7 +183,8 @@ std::vector<Tensor> evaluate(const ir::Node& node, std::span<const Tensor* const
     types[i] = {inputs[i]->dtype(), inputs[i]->shape()};
     type_pointers[i] = &types[i];
   }
-  const auto output_types = apply_rule(node, type_pointers, inputs);
+  auto output_types = apply_rule(node, type_pointers, inputs);
+  if (!output_types && known_operator(node).is(kRunsGraph)) output_types.emplace(node.outputs.size());
   if (!output_types) throw Error(ErrorCode::unsupported, "this operator cannot be evaluated on its own");
   return run_kernel(node, type_pointers, inputs, *output_types);
 }
@@ -226,6 +228,22 @@ std::optional<std::vector<TensorType>> infer_node(const ir::Node& node,
                                                   std::span<const TensorType* const> inputs,
                                                   std::span<const Tensor* const> constants) {
   return naming(describe(node), [&] { return apply_rule(node, inputs, constants); });
+}
+
+std::optional<std::size_t> needed_input(const ir::Node& node, std::span<const TensorType* const> inputs,
+                                        std::span<const Tensor* const> constants) {
+  return naming(describe(node), [&]() -> std::optional<std::size_t> {
+    const OpDef& op = known_operator(node);
+    check_arity(op, node);
+    if (op.infer == nullptr) return std::nullopt;
+    InferContext context(node, inputs, constants);
+    try {
+      op.infer(context);
+    } catch (const UnknownShape& unknown) {
+      return unknown.input;
+    }
+    return std::nullopt;
+  });
 }
 
 std::vector<Tensor> evaluate_node(const ir::Node& node, const ir::Graph& graph,

@@ -19,6 +19,10 @@ std::optional<std::vector<TensorType>> infer_node(const ir::Node& node,
                                                   std::span<const TensorType* const> inputs,
                                                   std::span<const Tensor* const> constants);
 
+/// The input whose data a shape rule asks for and does not find; nullopt where it gets along without.
+std::optional<std::size_t> needed_input(const ir::Node& node, std::span<const TensorType* const> inputs,
+                                        std::span<const Tensor* const> constants);
+
 /// Sets dtype and shape of every value from the (concrete) shapes of the graph's inputs; values behind
 /// unknown data keep an unknown shape. Evaluates shape arithmetic on the way (small constant inputs), so that
 /// Reshape and Resize targets are known, without changing nodes. Returns the data found that way (and the

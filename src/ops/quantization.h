@@ -22,6 +22,22 @@ void check_granularity(const NodeView& context, std::size_t input, std::int64_t 
 /// Scales or zero points as doubles, `length` of them; 0 where the input is absent.
 std::vector<double> per_slice(const EvalContext& context, std::size_t input, std::int64_t length);
 
+/// Which scale and zero point belong to an element of input 0 of QuantizeLinear and DequantizeLinear
+/// (attributes `axis` and `block_size`; the scale is input 1).
+class Granularity {
+ public:
+  explicit Granularity(const NodeView& context);
+  /// Fails unless the input, where there is one, has as many values as are needed.
+  void check(std::size_t input, const char* what) const;
+  /// The input's values as doubles; zeros where it is absent.
+  std::vector<double> values(const EvalContext& context, std::size_t input) const;
+  std::size_t index(std::int64_t element) const;
+
+ private:
+  const NodeView& context_;
+  std::int64_t block_ = 0, length_ = 1, inner_ = 1, blocks_ = 1;
+};
+
 /// Rounds to nearest, ties to even, and saturates; NaN gives 0.
 template <class T>
 T saturate(double x) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/plan.h"
 #include "runtime/real_ends.h"
 
 namespace saccade::pipeline {
@@ -115,6 +116,9 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
   options.max_isa = max_isa;
   Plan plan = network.compile(target, options);
+  if (plan.impl().dynamic != nullptr)
+    throw Error(ErrorCode::unsupported,
+                name + ": shapes of its results depend on the pictures, so they cannot be masks of one size");
   if (plan.inputs().front().dtype != DType::f32) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}: input '{}' is {}, only float32 can be fed with pictures", name, input.name,

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+
+#include "runtime/dynamic_plan.h"
 
 namespace saccade {
 
@@ -61,8 +64,9 @@ ContextImpl::ContextImpl(std::shared_ptr<const PlanImpl> plan, int threads)
       arena_(plan_->compiled.arena_bytes),
       scratch_(scratch_stride(plan_->compiled) * static_cast<std::size_t>(checked_threads(threads))),
       scratch_stride_(scratch_stride(plan_->compiled)),
-      team_(threads),
+      team_(plan_->dynamic == nullptr ? threads : 1),
       barrier_(threads) {
+  if (plan_->dynamic != nullptr) dynamic_ = std::make_unique<DynamicContext>(plan_, threads);
   const std::vector<compiler::Step>& steps = plan_->compiled.steps;
   std::size_t count = 0;
   for (const compiler::Step& step : steps) count += step.src.size() + step.dst.size();
@@ -74,6 +78,8 @@ ContextImpl::ContextImpl(std::shared_ptr<const PlanImpl> plan, int threads)
     for (const compiler::Operand& operand : step.dst) pointers_.push_back(address(operand));
   }
 }
+
+ContextImpl::~ContextImpl() = default;
 
 void* ContextImpl::address(const compiler::Operand& operand) {
   using Space = compiler::Operand::Space;
@@ -95,6 +101,13 @@ void* ContextImpl::address(const compiler::Operand& operand) {
       return nullptr;
   }
   return nullptr;
+}
+
+void ContextImpl::check_inputs(std::span<const Tensor> inputs) const {
+  if (inputs.size() != plan_->inputs.size())
+    throw Error(ErrorCode::shape_mismatch,
+                fmt::format("the plan has {} inputs, got {}", plan_->inputs.size(), inputs.size()));
+  for (std::size_t i = 0; i < inputs.size(); ++i) check_tensor("input", plan_->inputs[i], inputs[i]);
 }
 
 void ContextImpl::check(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
@@ -130,7 +143,31 @@ void ContextImpl::run_timed(std::span<const Tensor> inputs, std::span<Tensor> ou
   timings_ = nullptr;
 }
 
+std::vector<Tensor> ContextImpl::run(std::span<const Tensor> inputs) {
+  if (dynamic_ != nullptr) {
+    check_inputs(inputs);
+    return dynamic_->run(inputs);
+  }
+  std::vector<Tensor> outputs;
+  for (const TensorInfo& info : plan_->outputs) outputs.emplace_back(info.dtype, info.shape);
+  run(inputs, outputs);
+  return outputs;
+}
+
+void ContextImpl::copy_results(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  check_inputs(inputs);
+  const std::vector<Tensor> results = dynamic_->run(inputs);
+  if (outputs.size() != results.size())
+    throw Error(ErrorCode::shape_mismatch,
+                fmt::format("the plan has {} outputs, got {}", results.size(), outputs.size()));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    check_tensor("output", {plan_->outputs[i].name, results[i].dtype(), results[i].shape(), {}}, outputs[i]);
+    if (results[i].bytes() > 0) std::memcpy(outputs[i].raw(), results[i].raw(), results[i].bytes());
+  }
+}
+
 void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  if (dynamic_ != nullptr) return copy_results(inputs, outputs);
   check(inputs, outputs);
   for (const Patch& patch : patches_) {
     void* base = patch.output ? outputs[patch.index].raw() : const_cast<void*>(inputs[patch.index].raw());
@@ -191,11 +228,6 @@ Context::~Context() = default;
 
 void Context::run(std::span<const Tensor> inputs, std::span<Tensor> outputs) { impl_->run(inputs, outputs); }
 
-std::vector<Tensor> Context::run(std::span<const Tensor> inputs) {
-  std::vector<Tensor> outputs;
-  for (const TensorInfo& info : impl_->plan().outputs) outputs.emplace_back(info.dtype, info.shape);
-  run(inputs, outputs);
-  return outputs;
-}
+std::vector<Tensor> Context::run(std::span<const Tensor> inputs) { return impl_->run(inputs); }
 
 }  // namespace saccade

@@ -14,16 +14,23 @@
 
 namespace saccade::runtime {
 
+class DynamicContext;
+
 struct ContextImpl {
  public:
   /// Throws Error(invalid_argument) unless 1 <= threads <= 1024, Error(limit) if memory is refused.
   ContextImpl(std::shared_ptr<const PlanImpl> plan, int threads);
+  ~ContextImpl();
 
   void run(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   /// As `run`, with a barrier behind every phase; adds each step's wall time to `nanoseconds` (one entry a
   /// step).
   void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<std::int64_t> nanoseconds);
+
+  /// Allocates the outputs. The only form for plans whose shapes depend on data, unless the given outputs
+  /// happen to have the right shapes.
+  std::vector<Tensor> run(std::span<const Tensor> inputs);
 
   const PlanImpl& plan() const { return *plan_; }
 
@@ -36,6 +43,8 @@ struct ContextImpl {
     std::size_t offset;
   };
 
+  void check_inputs(std::span<const Tensor> inputs) const;
+  void copy_results(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   void check(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
   void execute(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   static void body(void* self, int thread) noexcept;
@@ -43,6 +52,7 @@ struct ContextImpl {
   void* address(const compiler::Operand& operand);
 
   std::shared_ptr<const PlanImpl> plan_;
+  std::unique_ptr<DynamicContext> dynamic_;
   platform::Pages arena_;
   platform::Pages scratch_;
   std::size_t scratch_stride_ = 0;

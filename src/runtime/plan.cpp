@@ -7,6 +7,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/context.h"
+#include "runtime/dynamic_plan.h"
 #include "runtime/model_impl.h"
 
 namespace saccade {
@@ -25,24 +26,14 @@ std::string key_of(const compiler::Target& target, Isa isa, const std::vector<Sh
   return fmt::format("{} -{}", key, fmt::join(disabled, ","));
 }
 
-std::shared_ptr<const PlanImpl> build(const ModelImpl& model, const compiler::Target& target,
-                                      compiler::Options options) {
-  auto plan = std::make_shared<PlanImpl>();
-  plan->isa = options.isa;
-  plan->inputs = model.inputs;
-  for (std::size_t i = 0; i < plan->inputs.size(); ++i) {
-    plan->inputs[i].shape = options.input_shapes[i];
-    plan->inputs[i].dim_names.assign(plan->inputs[i].shape.size(), "");
+std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::ValueId>& ids,
+                                 const std::vector<Shape>& shapes) {
+  std::vector<TensorInfo> infos;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const ir::Value& value = graph.value(ids[i]);
+    infos.push_back({value.name, value.dtype, shapes[i], std::vector<std::string>(shapes[i].size())});
   }
-  plan->compiled = compiler::compile(model.graph, target, options);
-  plan->outputs = model.outputs;
-  for (std::size_t i = 0; i < plan->outputs.size(); ++i) {
-    plan->outputs[i].shape = plan->compiled.outputs[i].dims;
-    plan->outputs[i].dtype = plan->compiled.outputs[i].dtype;
-    plan->outputs[i].dim_names.assign(plan->outputs[i].shape.size(), "");
-  }
-  plan->phases = phases_of(plan->compiled);
-  return plan;
+  return infos;
 }
 
 }  // namespace
@@ -59,6 +50,28 @@ std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled) {
     phases[i].barrier = !last && !(phases[i].tasks == 1 && phases[i + 1].tasks == 1);
   }
   return phases;
+}
+
+std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compiler::Target& target,
+                                           const compiler::Options& options) {
+  auto plan = std::make_shared<PlanImpl>();
+  plan->isa = options.isa;
+  plan->inputs = infos_of(graph, graph.inputs, options.input_shapes);
+  std::string report;
+  const ir::Graph optimised = compiler::optimise(graph, options, &report);
+  if (!compiler::shapes_known(optimised)) {
+    make_dynamic(*plan, graph, optimised, target, options);
+    return plan;
+  }
+  plan->compiled = compiler::compile_optimised(optimised, target, options);
+  plan->compiled.pass_report = std::move(report);
+  std::vector<Shape> shapes;
+  for (const compiler::TensorDesc& output : plan->compiled.outputs) shapes.push_back(output.dims);
+  plan->outputs = infos_of(graph, graph.outputs, shapes);
+  for (std::size_t i = 0; i < plan->outputs.size(); ++i)
+    plan->outputs[i].dtype = plan->compiled.outputs[i].dtype;
+  plan->phases = phases_of(plan->compiled);
+  return plan;
 }
 
 std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler::Target& target,
@@ -79,7 +92,7 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
     }
   }
   // Compiled without the lock: two threads that want different plans do not wait for each other.
-  std::shared_ptr<const PlanImpl> plan = build(model, target, std::move(wanted));
+  std::shared_ptr<const PlanImpl> plan = plan_graph(model.graph, target, wanted);
   const std::lock_guard lock(cache.mutex);
   cache.plans.emplace_front(key, plan);
   if (cache.plans.size() > kMostCachedPlans) cache.plans.pop_back();

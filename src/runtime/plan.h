@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/compiled_graph.h"
+#include "compiler/compile.h"
 #include "saccade/model.h"
 
 namespace saccade::runtime {
@@ -19,12 +19,21 @@ struct Phase {
   bool barrier = true;
 };
 
+struct DynamicPlan;
+
 struct PlanImpl {
   compiler::CompiledGraph compiled;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Phase> phases;
   Isa isa = Isa::portable;
+  /// Set where shapes depend on data: `compiled` and `phases` are empty then, and the shapes of `outputs` may
+  /// hold -1 or be empty.
+  std::shared_ptr<const DynamicPlan> dynamic;
 };
+
+/// A plan for `graph` and the concrete shapes of its inputs. Throws as compiler::compile.
+std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compiler::Target& target,
+                                           const compiler::Options& options);
 
 std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled);
 

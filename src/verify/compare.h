@@ -10,7 +10,7 @@ namespace saccade::verify {
 
 struct Tolerance {
   double relative = 1e-3;
-  double absolute = 1e-7;
+  double absolute = 1e-6;
 };
 
 /// nullopt where `got` has the dtype and shape of `want` and every element fulfils |got - want| <= absolute +

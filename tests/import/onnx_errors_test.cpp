@@ -67,7 +67,9 @@ TEST(OnnxErrors, NamesTheFile) {
 TEST(OnnxErrors, RefusesVersionsThatAreNotKnown) {
   expect_refused(OnnxModel(0), ErrorCode::invalid_model, "no operator set");
   expect_refused(OnnxModel(99), ErrorCode::unsupported, "99");
-  expect_refused(OnnxModel(6), ErrorCode::unsupported, "oldest");
+  OnnxModel negative(0);
+  negative.proto.add_opset_import()->set_version(-3);
+  expect_refused(negative, ErrorCode::invalid_model, "operator set -3");
   expect_refused(OnnxModel(13, 0), ErrorCode::invalid_model, "IR version");
   expect_refused(OnnxModel(13, 1000), ErrorCode::unsupported, "1000");
 }

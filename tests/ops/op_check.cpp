@@ -54,7 +54,7 @@ std::vector<Tensor> run_all(const std::string& op, const std::vector<Tensor>& in
   EXPECT_EQ(results.size(), outputs);
   for (std::size_t i = 0; i < outputs; ++i) {
     const ir::Value& value = graph.value(first + static_cast<ir::ValueId>(i));
-    EXPECT_TRUE(value.shape.has_value()) << op;
+    EXPECT_TRUE(value.shape.has_value() || find(op)->is(kDataDependentShape)) << op;
     if (value.shape) {
       EXPECT_EQ(*value.shape, results[i].shape()) << op;
     }

@@ -133,7 +133,7 @@ TEST_F(VerifyTest, FindsCasesAtAnyDepth) {
 }
 
 TEST(Compare, KnowsEveryKindOfNumber) {
-  const Tolerance tolerance{1e-3, 1e-7};
+  const Tolerance tolerance{1e-3, 1e-6};
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const auto floats = [](std::initializer_list<float> v) {
     return Tensor::of<float>({static_cast<std::int64_t>(v.size())}, v);

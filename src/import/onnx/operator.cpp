@@ -9,7 +9,8 @@ namespace saccade::import {
 namespace {
 
 // Values of AttributeProto.type.
-constexpr int kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6, kInts = 7;
+constexpr int kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kGraph = 5, kFloats = 6, kInts = 7,
+              kStrings = 8;
 
 /// Files of the first IR versions leave `type` out: what is there tells it.
 int type_of(const onnx::AttributeProto& attribute) {
@@ -21,6 +22,7 @@ int type_of(const onnx::AttributeProto& attribute) {
   if (attribute.has_g()) return kGraph;
   if (attribute.floats_size() > 0) return kFloats;
   if (attribute.ints_size() > 0) return kInts;
+  if (attribute.strings_size() > 0) return kStrings;
   return 0;
 }
 
@@ -86,6 +88,12 @@ std::vector<float> OnnxOperator::reals(std::string_view name) {
   const auto* attribute = take(name, kFloats, "a list of numbers");
   if (attribute == nullptr) return {};
   return {attribute->floats().begin(), attribute->floats().end()};
+}
+
+std::vector<std::string> OnnxOperator::texts(std::string_view name) {
+  const auto* attribute = take(name, kStrings, "a list of strings");
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
 }
 
 std::optional<Tensor> OnnxOperator::tensor(std::string_view name) {
@@ -158,6 +166,10 @@ void OnnxOperator::finish_constant(Tensor tensor) {
     results_.emplace_back(output_name(0), builder_.graph.add_constant(output_name(0), std::move(tensor)));
 }
 
+void OnnxOperator::mark_four_bits() {
+  for (const auto& [name, id] : results_) builder_.four_bit.insert(id);
+}
+
 void OnnxOperator::finish_reading() const {
   for (const onnx::AttributeProto& attribute : node_.attribute())
     if (!read_.contains(attribute.name()))
@@ -168,6 +180,16 @@ void OnnxOperator::finish_reading() const {
     for (const auto& [name, id] : results_) made = made || name == output_name(i);
     if (!made) unsupported(fmt::format("output {} ('{}') is not supported", i, output_name(i)));
   }
+}
+
+ir::ValueId align_at_axis(OnnxOperator& op, ir::ValueId a, ir::ValueId b, std::int64_t axis) {
+  const auto rank = [&](ir::ValueId value) { return op.emit("Shape", {op.emit("Shape", {value})}); };
+  const ir::ValueId behind =
+      op.emit("Sub", {op.emit("Sub", {rank(a), rank(b)}), op.integers_constant({axis})});
+  const ir::ValueId ones =
+      op.emit("ConstantOfShape", {behind}, {{"value", Tensor::of<std::int64_t>({1}, {1})}});
+  const ir::ValueId shape = op.emit("Concat", {op.emit("Shape", {b}), ones}, {{"axis", std::int64_t{0}}});
+  return op.emit("Reshape", {b, shape});
 }
 
 void translate_unchanged(OnnxOperator& op) { op.finish(op.op(), op.inputs(), {}, op.output_count()); }

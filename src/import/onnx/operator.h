@@ -24,9 +24,10 @@ namespace saccade::import {
 /// functions.
 class OnnxOperator {
  public:
-  /// Reads a graph attribute; the captured values come back as inputs (see reader.cpp).
-  using SubgraphReader =
-      std::function<std::shared_ptr<const ir::Graph>(onnx::GraphProto&, std::vector<std::string>& captured)>;
+  /// Reads a graph attribute; the captured values come back as inputs (see reader.cpp). `types` are those of
+  /// the graph's own inputs, which need not declare them.
+  using SubgraphReader = std::function<std::shared_ptr<const ir::Graph>(
+      onnx::GraphProto&, std::vector<std::string>& captured, const std::vector<DType>& types)>;
 
   OnnxOperator(onnx::NodeProto& node, std::int64_t opset, GraphBuilder& builder, OnnxTensors& tensors,
                std::vector<ir::ValueId> inputs);
@@ -45,6 +46,8 @@ class OnnxOperator {
   const Tensor* constant(std::size_t i) const { return constant_of(optional_input(i)); }
   const Tensor* constant_of(ir::ValueId id) const { return builder_.constant_data(id); }
   DType dtype(ir::ValueId id) const { return builder_.dtype(id); }
+  /// As far as the file tells it; unknown dimensions are -1.
+  const std::optional<Shape>& shape(ir::ValueId id) const { return builder_.graph.value(id).shape; }
 
   /// Outputs as the node lists them, and whether somebody asks for output i.
   std::size_t output_count() const { return static_cast<std::size_t>(node_.output_size()); }
@@ -59,6 +62,7 @@ class OnnxOperator {
   std::string text(std::string_view name, std::string_view otherwise);
   std::vector<std::int64_t> integers(std::string_view name);
   std::vector<float> reals(std::string_view name);
+  std::vector<std::string> texts(std::string_view name);
   std::optional<Tensor> tensor(std::string_view name);
   onnx::GraphProto* graph(std::string_view name);
   /// Throws Error(invalid_model) where the attribute is missing.
@@ -66,6 +70,10 @@ class OnnxOperator {
   std::vector<std::int64_t> required_integers(std::string_view name);
   /// For attributes that change nothing here.
   void ignore(std::string_view name) { read_.emplace(name); }
+
+  bool holds_four_bits(ir::ValueId id) const { return builder_.four_bit.contains(id); }
+  /// After `finish`: output 0 holds four-bit integers.
+  void mark_four_bits();
 
   // Building. Intermediate values are named after the node.
   ir::ValueId emit(std::string_view op, std::vector<ir::ValueId> inputs, ir::Attributes attributes = {});
@@ -99,6 +107,8 @@ class OnnxOperator {
   void finish_reading() const;
   const std::vector<std::pair<std::string, ir::ValueId>>& results() const { return results_; }
   SubgraphReader read_subgraph;
+  /// The value of that name in the graph that the node belongs to.
+  std::function<ir::ValueId(const std::string&)> value_of;
 
  private:
   const onnx::AttributeProto* find(std::string_view name) const;
@@ -132,25 +142,32 @@ void translate_unchanged(OnnxOperator& op);
 /// The same with attributes.
 void translate_with(OnnxOperator& op, std::initializer_list<AttributeDefault> attributes);
 
+/// Until operator set 6, operands were lined up at an axis of the first: `b` with ones behind its shape, so
+/// that its first dimension meets dimension `axis` of `a` by NumPy's rule.
+ir::ValueId align_at_axis(OnnxOperator& op, ir::ValueId a, ir::ValueId b, std::int64_t axis);
+
 // The groups, one file each in operators/. To add an operator: an entry in its group's list.
 std::span<const OnnxTranslation> activation_translations();
+std::span<const OnnxTranslation> attention_translations();
 std::span<const OnnxTranslation> constant_translations();
 std::span<const OnnxTranslation> conv_translations();
+std::span<const OnnxTranslation> control_flow_translations();
 std::span<const OnnxTranslation> indexing_translations();
 std::span<const OnnxTranslation> math_translations();
 std::span<const OnnxTranslation> normalization_translations();
 std::span<const OnnxTranslation> pool_translations();
+std::span<const OnnxTranslation> recurrent_translations();
 std::span<const OnnxTranslation> reduce_translations();
 std::span<const OnnxTranslation> resize_translations();
 std::span<const OnnxTranslation> shape_translations();
+std::span<const OnnxTranslation> signal_translations();
 
 /// The domain com.microsoft.
 std::span<const OnnxTranslation> microsoft_translations();
 
-/// The translation of that operator, or nullptr. The default domain is "".
-const OnnxTranslation* find_translation(std::string_view op, std::string_view domain = "");
+/// The translation of that operator ("Conv"; of another domain "ai.onnx.ml::Binarizer"), or nullptr.
+const OnnxTranslation* find_translation(std::string_view op);
 
-inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 28;
 inline constexpr std::int64_t kNewestIrVersion = 14;
 

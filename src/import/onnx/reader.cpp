@@ -66,6 +66,7 @@ struct Scope {
   Scope* outer = nullptr;
   GraphBuilder builder;
   std::unordered_map<std::string, ir::ValueId> values;
+  std::vector<DType> input_types;  ///< of inputs that declare none
   std::vector<std::string>
       captured;  ///< names that this graph takes from outside, in the order of its extra inputs
 };
@@ -113,10 +114,6 @@ class OnnxReader {
     }
     const std::int64_t version = standard->second;
     if (version < 1) fail(fmt::format("declares operator set {}", version));
-    if (version < kOldestOpset)
-      throw Error(
-          ErrorCode::unsupported,
-          fmt::format("uses ONNX operator set {}; the oldest that is read is {}", version, kOldestOpset));
     if (version > kNewestOpset)
       throw Error(
           ErrorCode::unsupported,
@@ -149,8 +146,10 @@ class OnnxReader {
       if (name.empty()) fail("has an initialiser without a name");
       if (scope.values.contains(name)) fail("has two initialisers named '" + name + "'");
       try {
-        scope.values[name] =
+        const ir::ValueId id =
             scope.builder.graph.add_constant(name, tensors_.take(proto, "initialiser '" + name + "'"));
+        scope.values[name] = id;
+        if (is_four_bit(proto.data_type())) scope.builder.four_bit.insert(id);
       } catch (const NotSupported& reason) {
         missing_.add("initialiser", name, reason.reason);
         scope.values[name] = placeholder(scope, name);
@@ -167,10 +166,12 @@ class OnnxReader {
         continue;  // an initialiser that is listed as an input too: its default
       ir::Value value;
       value.name = info.name();
+      if (names.size() <= scope.input_types.size()) value.dtype = scope.input_types[names.size() - 1];
       declare(info, value, "input");
       const ir::ValueId id = scope.builder.graph.add_value(std::move(value));
       scope.builder.graph.inputs.push_back(id);
       scope.values[info.name()] = id;
+      if (is_four_bit(info.type().tensor_type().elem_type())) scope.builder.four_bit.insert(id);
     }
   }
 
@@ -233,7 +234,7 @@ class OnnxReader {
     try {
       if (function != nullptr) return read_call(node, *function, scope, position);
       if (domain.empty() && !declared) fail("belongs to an operator set that the model does not declare");
-      const OnnxTranslation* translation = declared ? find_translation(node.op_type(), domain) : nullptr;
+      const OnnxTranslation* translation = declared ? find_translation(full_name) : nullptr;
       if (translation == nullptr) throw NotSupported{"unknown operator"};
       translate(*translation, opset->second, node, scope, position);
     } catch (const NotSupported& reason) {
@@ -258,13 +259,16 @@ class OnnxReader {
     for (const std::string& name : node.input())
       inputs.push_back(name.empty() ? ir::kNoValue : find(scope, name));
     OnnxOperator op(node, opset, scope.builder, tensors_, std::move(inputs));
-    op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured) {
+    op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured,
+                           const std::vector<DType>& types) {
       Scope inner;
+      inner.input_types = types;
       inner.outer = &scope;
       read_graph(graph, inner, {position.opsets, position.depth + 1});
       captured = inner.captured;
       return std::make_shared<const ir::Graph>(std::move(inner.builder.graph));
     };
+    op.value_of = [&](const std::string& name) { return find(scope, name); };
     translation.translate(op);
     op.finish_reading();
     for (const auto& [name, id] : op.results()) scope.values[name] = id;
@@ -322,6 +326,7 @@ class OnnxReader {
       scope.captured.push_back(name);
     }
     scope.values[name] = id;
+    if (scope.outer->builder.four_bit.contains(outside)) scope.builder.four_bit.insert(id);
     return id;
   }
 

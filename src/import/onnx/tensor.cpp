@@ -45,8 +45,8 @@ constexpr std::array<ElementType, 29> kElementTypes = {{
     {"FLOAT8E4M3FNUZ", std::nullopt},
     {"FLOAT8E5M2", std::nullopt},
     {"FLOAT8E5M2FNUZ", std::nullopt},
-    {"UINT4", std::nullopt},
-    {"INT4", std::nullopt},
+    {"UINT4", DType::u8},
+    {"INT4", DType::i8},
     {"FLOAT4E2M1", std::nullopt},
     {"FLOAT8E8M0", std::nullopt},
     {"UINT2", std::nullopt},
@@ -92,6 +92,18 @@ Tensor view_or_copy(DType dtype, const Shape& shape, std::span<const std::byte> 
                         std::move(owner));  // constants are never written
   Tensor tensor(dtype, shape);
   if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
+  return tensor;
+}
+
+/// Two values a byte, the first in the low half.
+Tensor unpacked(DType dtype, const Shape& shape, std::span<const std::byte> bytes) {
+  Tensor tensor(dtype, shape);
+  auto* out = static_cast<std::uint8_t*>(tensor.raw());
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    const unsigned both = std::to_integer<unsigned>(bytes[static_cast<std::size_t>(i / 2)]);
+    const unsigned half = i % 2 == 0 ? both & 15u : both >> 4;
+    out[i] = static_cast<std::uint8_t>(dtype == DType::i8 && half > 7 ? half | 0xf0u : half);
+  }
   return tensor;
 }
 
@@ -144,6 +156,11 @@ std::optional<DType> onnx_dtype(std::int32_t data_type) {
   return kElementTypes[static_cast<std::size_t>(data_type)].dtype;
 }
 
+bool is_four_bit(std::int32_t data_type) {
+  const std::string name = onnx_dtype_name(data_type);
+  return name == "INT4" || name == "UINT4";
+}
+
 std::string onnx_dtype_name(std::int32_t data_type) {
   if (data_type < 0 || static_cast<std::size_t>(data_type) >= kElementTypes.size())
     return "element type " + std::to_string(data_type);
@@ -182,11 +199,14 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
   const std::optional<DType> dtype = onnx_dtype(proto.data_type());
   if (!dtype) throw NotSupported{"tensors of " + onnx_dtype_name(proto.data_type()) + " are not supported"};
   const Shape shape(proto.dims().begin(), proto.dims().end());
-  const std::uint64_t bytes = checked_bytes(*dtype, shape, limits_);
-  if (bytes == 0) return Tensor(*dtype, shape);
+  const std::uint64_t unpacked_bytes = checked_bytes(*dtype, shape, limits_);
+  if (unpacked_bytes == 0) return Tensor(*dtype, shape);
+  const bool packed = is_four_bit(proto.data_type());
+  const std::uint64_t bytes = packed ? (unpacked_bytes + 1) / 2 : unpacked_bytes;
 
   if (proto.data_location() == kExternal) {
     ExternalData::Piece piece = external_.read(proto, bytes);
+    if (packed) return unpacked(*dtype, shape, piece.bytes);
     return view_or_copy(*dtype, shape, piece.bytes, std::move(piece.owner));
   }
   if (proto.payload_size() > 0) return read_payload(proto, *dtype, shape, bytes);
@@ -194,9 +214,19 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
     if (proto.raw_data().size() != bytes)
       fail(fmt::format("raw_data holds {} bytes, expected {} for {} {}", proto.raw_data().size(), bytes,
                        dtype_name(*dtype), shape_string(shape)));
+    if (packed) {
+      const std::string& raw = proto.raw_data();
+      return unpacked(*dtype, shape, {reinterpret_cast<const std::byte*>(raw.data()), raw.size()});
+    }
     auto text = std::make_shared<std::string>(std::move(*proto.mutable_raw_data()));
     const std::span<const std::byte> data(reinterpret_cast<const std::byte*>(text->data()), text->size());
     return view_or_copy(*dtype, shape, data, std::move(text));
+  }
+  if (packed) {  // a byte in each of the field's numbers
+    expect_count(proto.int32_data(), "int32_data", shape, static_cast<std::int64_t>(bytes));
+    std::vector<std::byte> data;
+    for (const std::int32_t value : proto.int32_data()) data.push_back(static_cast<std::byte>(value & 255));
+    return unpacked(*dtype, shape, data);
   }
   return from_typed_fields(proto, *dtype, shape, element_count(shape));
 }

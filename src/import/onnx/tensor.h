@@ -14,9 +14,11 @@
 
 namespace saccade::import {
 
-/// The DType of an ONNX element type number, or nullopt for those that the IR does not have (strings, 4-bit,
-/// 8-bit floats).
+/// The DType of an ONNX element type number, or nullopt for those that the IR does not have (strings, 8-bit
+/// floats).
 std::optional<DType> onnx_dtype(std::int32_t data_type);
+/// Whether values of that type are integers of four bits, which the IR keeps in int8 and uint8.
+bool is_four_bit(std::int32_t data_type);
 /// "FLOAT8E4M3FN", or "element type 77".
 std::string onnx_dtype_name(std::int32_t data_type);
 

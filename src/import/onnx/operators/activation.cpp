@@ -45,17 +45,24 @@ void translate_swish(OnnxOperator& op) {
   op.finish("Mul", {x, op.emit("Sigmoid", {scaled})});
 }
 
+/// Until operator set 6, a slope was one number or one for each channel.
+void translate_prelu(OnnxOperator& op) {
+  if (op.opset() >= 7) return translate_unchanged(op);
+  op.finish("PRelu", {op.input(0), align_at_axis(op, op.input(0), op.input(1), 1)});
+}
+
 constexpr OnnxTranslation kTranslations[] = {
     {"Celu", translate_alpha_one, 12},
     {"Clip", translate_clip},
     {"Elu", translate_alpha_one},
     {"Gelu", translate_gelu, 20},
     {"HardSigmoid", translate_hard_sigmoid},
+    {"Hardmax", translate_softmax},
     {"HardSwish", translate_unchanged, 14},
     {"LeakyRelu", translate_leaky_relu},
     {"LogSoftmax", translate_softmax},
     {"Mish", translate_unchanged, 18},
-    {"PRelu", translate_unchanged},
+    {"PRelu", translate_prelu},
     {"Relu", translate_unchanged},
     {"Selu", translate_selu},
     {"Shrink", translate_shrink, 9},

@@ -50,10 +50,26 @@ void translate_qlinear_conv(OnnxOperator& op) {
   op.finish("QLinearConv", op.inputs(), conv_attributes(op, 3));
 }
 
+void translate_deform_conv(OnnxOperator& op) {
+  ir::Attributes attributes = conv_attributes(op, 1);
+  attributes.emplace("offset_group", op.integer("offset_group", 1));
+  attributes.erase("auto_pad");
+  op.finish("DeformConv", op.inputs(), std::move(attributes));
+}
+
+void translate_col2im(OnnxOperator& op) {
+  ir::Attributes attributes;
+  for (const char* name : {"dilations", "pads", "strides"})
+    if (op.has(name)) attributes.emplace(name, op.integers(name));
+  op.finish("Col2Im", op.inputs(), std::move(attributes));
+}
+
 constexpr OnnxTranslation kTranslations[] = {
+    {"Col2Im", translate_col2im, 18},
     {"Conv", translate_conv},
     {"ConvInteger", translate_conv_integer, 10},
     {"ConvTranspose", translate_conv_transpose},
+    {"DeformConv", translate_deform_conv, 19},
     {"QLinearConv", translate_qlinear_conv, 10},
 };
 

@@ -5,6 +5,16 @@ namespace saccade::import {
 
 namespace {
 
+/// Operands that broadcast; older files say how by attributes.
+void translate_binary(OnnxOperator& op) {
+  ir::ValueId b = op.input(1);
+  if (op.opset() < 7) {
+    op.ignore("broadcast");  // allows what is always allowed now
+    if (op.has("axis")) b = align_at_axis(op, op.input(0), b, op.integer("axis", 0));
+  }
+  op.finish(op.op(), {op.input(0), b});
+}
+
 /// Variadic operators are chains of binary ones.
 ir::ValueId fold_inputs(OnnxOperator& op, std::string_view binary, std::size_t upto) {
   ir::ValueId sum = op.input(0);
@@ -34,6 +44,7 @@ void translate_is_inf(OnnxOperator& op) {
 }
 
 void translate_gemm(OnnxOperator& op) {
+  if (op.opset() < 7) op.ignore("broadcast");
   translate_with(op,
                  {{"alpha", 1.0f}, {"beta", 1.0f}, {"transA", std::int64_t{0}}, {"transB", std::int64_t{0}}});
 }
@@ -54,8 +65,8 @@ constexpr OnnxTranslation kTranslations[] = {
     {"Abs", translate_unchanged},
     {"Acos", translate_unchanged},
     {"Acosh", translate_unchanged, 9},
-    {"Add", translate_unchanged},
-    {"And", translate_unchanged},
+    {"Add", translate_binary},
+    {"And", translate_binary},
     {"Asin", translate_unchanged},
     {"Asinh", translate_unchanged, 9},
     {"Atan", translate_unchanged},
@@ -68,18 +79,19 @@ constexpr OnnxTranslation kTranslations[] = {
     {"Ceil", translate_unchanged},
     {"Cos", translate_unchanged},
     {"Cosh", translate_unchanged, 9},
-    {"Div", translate_unchanged},
+    {"Det", translate_unchanged, 11},
+    {"Div", translate_binary},
     {"Einsum", translate_einsum, 12},
-    {"Equal", translate_unchanged},
+    {"Equal", translate_binary},
     {"Erf", translate_unchanged, 9},
     {"Exp", translate_unchanged},
     {"Floor", translate_unchanged},
     {"Gemm", translate_gemm},
-    {"Greater", translate_unchanged},
+    {"Greater", translate_binary},
     {"GreaterOrEqual", translate_unchanged, 12},
     {"IsInf", translate_is_inf, 10},
     {"IsNaN", translate_unchanged, 9},
-    {"Less", translate_unchanged},
+    {"Less", translate_binary},
     {"LessOrEqual", translate_unchanged, 12},
     {"Log", translate_unchanged},
     {"MatMul", translate_unchanged},
@@ -88,11 +100,11 @@ constexpr OnnxTranslation kTranslations[] = {
     {"Mean", translate_mean},
     {"Min", translate_variadic},
     {"Mod", translate_mod, 10},
-    {"Mul", translate_unchanged},
+    {"Mul", translate_binary},
     {"Neg", translate_unchanged},
     {"Not", translate_unchanged},
-    {"Or", translate_unchanged},
-    {"Pow", translate_unchanged},
+    {"Or", translate_binary},
+    {"Pow", translate_binary},
     {"QLinearMatMul", translate_unchanged, 10},
     {"Reciprocal", translate_unchanged},
     {"Round", translate_unchanged, 11},
@@ -100,11 +112,11 @@ constexpr OnnxTranslation kTranslations[] = {
     {"Sin", translate_unchanged},
     {"Sinh", translate_unchanged, 9},
     {"Sqrt", translate_unchanged},
-    {"Sub", translate_unchanged},
+    {"Sub", translate_binary},
     {"Sum", translate_variadic},
     {"Tan", translate_unchanged},
     {"Where", translate_unchanged, 9},
-    {"Xor", translate_unchanged},
+    {"Xor", translate_binary},
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ void translate_batch_normalization(OnnxOperator& op) {
   if (op.integer("spatial", 1) != 1)
     op.unsupported("spatial=0 (statistics for every pixel) is not supported");
   op.ignore("momentum");
+  if (op.opset() < 7 && op.integer("is_test", 0) == 0) op.unsupported("is_test=0 is not supported");
   op.finish("BatchNormalization", op.inputs(), {{"epsilon", op.real("epsilon", 1e-5f)}});
 }
 
@@ -86,6 +87,7 @@ void translate_mean_variance_normalization(OnnxOperator& op) {
 /// Nothing is dropped at inference; the mask, where asked for, is all true.
 void translate_dropout(OnnxOperator& op) {
   op.ignore("ratio");
+  if (op.opset() < 7) op.ignore("is_test");
   op.ignore("seed");
   const Tensor* training = op.constant(2);
   if (op.has_input(2) && (training == nullptr || to_doubles(*training) != std::vector<double>{0}))
@@ -96,30 +98,47 @@ void translate_dropout(OnnxOperator& op) {
   op.finish_values({op.input(0), all});
 }
 
+std::int32_t element_type(OnnxOperator& op, const char* attribute) {
+  const std::int64_t type = op.integer(attribute, 0);
+  const auto number = static_cast<std::int32_t>(type >= 0 && type < 1000 ? type : -1);
+  if (number != 0 && !onnx_dtype(number)) op.unsupported(onnx_dtype_name(number) + " is not supported");
+  return number;
+}
+
+void translate_dequantize(OnnxOperator& op) {
+  ir::Attributes attributes{{"axis", op.integer("axis", 1)}, {"block_size", op.integer("block_size", 0)}};
+  const std::int32_t type = element_type(op, "output_dtype");
+  if (type == 0) return op.finish("DequantizeLinear", op.inputs(), std::move(attributes));
+  // The type of the result, where it is not the scale's.
+  const ir::ValueId value = op.emit("DequantizeLinear", op.inputs(), std::move(attributes));
+  op.finish("Cast", {value}, {{"to", std::string(dtype_name(*onnx_dtype(type)))}});
+}
+
 void translate_quantize(OnnxOperator& op) {
-  op.ignore("saturate");  // concerns 8-bit floats only
-  if (op.integer("block_size", 0) != 0) op.unsupported("blocked quantisation is not supported");
-  if (op.integer("precision", 0) != 0) op.unsupported("attribute 'precision' is not supported");
-  const std::int64_t type = op.integer("output_dtype", 0);
-  const ir::Attributes attributes{{"axis", op.integer("axis", 1)}};
-  if (type == 0) return op.finish(op.op(), op.inputs(), attributes);
-  const std::optional<DType> dtype = onnx_dtype(static_cast<std::int32_t>(type));
-  if (!dtype)
-    op.unsupported("quantised " + onnx_dtype_name(static_cast<std::int32_t>(type)) + " is not supported");
-  if (op.op() == "DequantizeLinear") {  // the type of the result, where it is not the scale's
-    const ir::ValueId value = op.emit(op.op(), op.inputs(), attributes);
-    return op.finish("Cast", {value}, {{"to", std::string(dtype_name(*dtype))}});
-  }
-  if (op.has_input(2)) return op.finish(op.op(), op.inputs(), attributes);
-  const ir::ValueId zero =
-      op.emit("Cast", {op.emit("Mul", {op.input(1), op.real_constant(op.dtype(op.input(1)), 0)})},
-              {{"to", std::string(dtype_name(*dtype))}});
-  op.finish(op.op(), {op.input(0), op.input(1), zero}, attributes);
+  op.ignore("saturate");   // concerns 8-bit floats only
+  op.ignore("precision");  // quotients are always float32
+  const std::int32_t type = element_type(op, "output_dtype");
+  const bool four_bits = op.has_input(2) ? op.holds_four_bits(op.input(2)) : is_four_bit(type);
+  ir::Attributes attributes{{"axis", op.integer("axis", 1)},
+                            {"block_size", op.integer("block_size", 0)},
+                            {"bits", std::int64_t{four_bits ? 4 : 8}}};
+  std::vector<ir::ValueId> inputs = op.inputs();
+  if (type != 0 && !op.has_input(2))  // a zero point tells the type
+    inputs = {op.input(0), op.input(1),
+              op.emit("Cast", {op.emit("Mul", {op.input(1), op.real_constant(op.dtype(op.input(1)), 0)})},
+                      {{"to", std::string(dtype_name(*onnx_dtype(type)))}})};
+  op.finish("QuantizeLinear", std::move(inputs), std::move(attributes));
+  if (four_bits) op.mark_four_bits();
+}
+
+void translate_rms_normalization(OnnxOperator& op) {
+  op.ignore("stash_type");  // the mean square is always computed in float32 or better
+  translate_with(op, {{"axis", std::int64_t{-1}}, {"epsilon", 1e-5f}});
 }
 
 constexpr OnnxTranslation kTranslations[] = {
     {"BatchNormalization", translate_batch_normalization},
-    {"DequantizeLinear", translate_quantize, 10},
+    {"DequantizeLinear", translate_dequantize, 10},
     {"Dropout", translate_dropout},
     {"DynamicQuantizeLinear", translate_unchanged, 11},
     {"GroupNormalization", translate_group_normalization, 18},
@@ -129,6 +148,7 @@ constexpr OnnxTranslation kTranslations[] = {
     {"LpNormalization", translate_lp_normalization},
     {"MeanVarianceNormalization", translate_mean_variance_normalization, 9},
     {"QuantizeLinear", translate_quantize, 10},
+    {"RMSNormalization", translate_rms_normalization, 23},
 };
 
 }  // namespace

@@ -11,8 +11,11 @@ namespace {
 
 /// Until operator set 12 an absent input had to be an empty tensor.
 ir::ValueId present(const OnnxOperator& op, std::size_t i) {
+  if (!op.has_input(i)) return ir::kNoValue;
   const Tensor* constant = op.constant(i);
-  return constant != nullptr && constant->count() == 0 ? ir::kNoValue : op.optional_input(i);
+  const Shape empty{0};
+  const bool absent = constant != nullptr ? constant->count() == 0 : op.shape(op.input(i)) == empty;
+  return absent ? ir::kNoValue : op.input(i);
 }
 
 std::string interpolation(OnnxOperator& op) {
@@ -94,9 +97,23 @@ void translate_grid_sample(OnnxOperator& op) {
              {"align_corners", op.integer("align_corners", 0)}});
 }
 
+/// Without the attribute, operator sets before 16 left out the half pixel.
+void translate_roi_align(OnnxOperator& op) {
+  op.finish("RoiAlign", op.inputs(),
+            {{"coordinate_transformation", op.text("coordinate_transformation_mode",
+                                                   op.opset() >= 16 ? "half_pixel" : "output_half_pixel")},
+             {"mode", op.text("mode", "avg")},
+             {"output_height", op.integer("output_height", 1)},
+             {"output_width", op.integer("output_width", 1)},
+             {"sampling_ratio", op.integer("sampling_ratio", 0)},
+             {"spatial_scale", op.real("spatial_scale", 1.0f)}});
+}
+
+void translate_affine_grid(OnnxOperator& op) { translate_with(op, {{"align_corners", std::int64_t{0}}}); }
+
 constexpr OnnxTranslation kTranslations[] = {
-    {"GridSample", translate_grid_sample, 16},
-    {"Resize", translate_resize, 10},
+    {"AffineGrid", translate_affine_grid, 20}, {"GridSample", translate_grid_sample, 16},
+    {"Resize", translate_resize, 10},          {"RoiAlign", translate_roi_align, 10},
     {"Upsample", translate_upsample},
 };
 

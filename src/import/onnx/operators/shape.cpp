@@ -41,6 +41,8 @@ void translate_concat(OnnxOperator& op) {
 }
 
 void translate_split(OnnxOperator& op) {
+  if (op.opset() < 2 && op.has_input(1))
+    op.unsupported("sizes as an input are not supported in operator set 1");
   ir::Attributes attributes{{"axis", op.integer("axis", 0)}};
   ir::ValueId sizes = ir::kNoValue;
   if (op.opset() >= 13)
@@ -78,20 +80,33 @@ void translate_pad(OnnxOperator& op) {
       mode);
 }
 
+void translate_center_crop_pad(OnnxOperator& op) {
+  ir::Attributes attributes;
+  if (op.has("axes")) attributes.emplace("axes", op.integers("axes"));
+  op.finish("CenterCropPad", op.inputs(), std::move(attributes));
+}
+
+/// Four-bit integers are kept in eight bits: a cast to them wraps around.
+void finish_cast(OnnxOperator& op, DType to, bool four_bits) {
+  ir::Attributes attributes{{"to", std::string(dtype_name(to))}};
+  if (!four_bits) return op.finish("Cast", {op.input(0)}, std::move(attributes));
+  const ir::ValueId whole = op.emit("Cast", {op.input(0)}, {{"to", std::string("int32")}});
+  const ir::ValueId wide = op.emit("Cast", {whole}, std::move(attributes));
+  op.finish("WrapBits", {wide}, {{"bits", std::int64_t{4}}});
+  op.mark_four_bits();
+}
+
 void translate_cast(OnnxOperator& op) {
   op.ignore("saturate");    // concerns 8-bit floats only, as does
   op.ignore("round_mode");  // this
-  if (op.op() == "CastLike")
-    return op.finish("Cast", {op.input(0)}, {{"to", std::string(dtype_name(op.dtype(op.input(1))))}});
-  const std::int64_t to = op.required_integer("to");
-  const std::optional<DType> dtype =
-      to >= 0 && to < 1000 ? onnx_dtype(static_cast<std::int32_t>(to)) : std::nullopt;
-  if (!dtype)
-    op.unsupported(
-        "a cast to " +
-        (to >= 0 && to < 1000 ? onnx_dtype_name(static_cast<std::int32_t>(to)) : "an unknown type") +
-        " is not supported");
-  op.finish("Cast", {op.input(0)}, {{"to", std::string(dtype_name(*dtype))}});
+  if (op.op() == "CastLike") return finish_cast(op, op.dtype(op.input(1)), op.holds_four_bits(op.input(1)));
+  const std::int64_t number = op.required_integer("to");
+  const auto to = static_cast<std::int32_t>(number >= 0 && number < 1000 ? number : 0);
+  const std::optional<DType> dtype = onnx_dtype(to);
+  if (!dtype) op.unsupported("a cast to " + onnx_dtype_name(to) + " is not supported");
+  if (op.op() == "Cast") return finish_cast(op, *dtype, is_four_bit(to));
+  if (is_four_bit(to) != op.holds_four_bits(op.input(0))) op.invalid("the types differ in width");
+  op.finish("BitCast", {op.input(0)}, {{"to", std::string(dtype_name(*dtype))}});
 }
 
 void translate_depth_to_space(OnnxOperator& op) {
@@ -108,8 +123,10 @@ void translate_space_to_depth(OnnxOperator& op) {
 }
 
 constexpr OnnxTranslation kTranslations[] = {
+    {"BitCast", translate_cast, 26},
     {"Cast", translate_cast},
     {"CastLike", translate_cast, 15},
+    {"CenterCropPad", translate_center_crop_pad, 18},
     {"Concat", translate_concat},
     {"DepthToSpace", translate_depth_to_space},
     {"Expand", translate_unchanged, 8},
