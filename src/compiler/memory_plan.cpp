@@ -58,12 +58,13 @@ class Planner {
   }
 
   // Whether another input of the step lies in the same buffer, where the kernel does not expect to be
-  // overwritten.
+  // overwritten: a part of the input that is broadcast is read again after its elements were written.
   bool read_elsewhere(const LoweredStep& step, std::size_t slot, std::size_t buffer) const {
     for (std::size_t other = 0; other < step.src.size(); ++other) {
       if (other == slot || step.src[other] == kAbsent || root(placed(step.src[other]).buffer) != buffer)
         continue;
       const bool same = placed(step.src[other]).offset == placed(step.src[slot]).offset &&
+                        placed(step.src[other]).desc.dims == placed(step.src[slot]).desc.dims &&
                         placed(step.src[other]).desc.strides == placed(step.src[slot]).desc.strides;
       if (!same || other >= 32 || (step.step.kernel->in_place >> other & 1u) == 0) return true;
     }

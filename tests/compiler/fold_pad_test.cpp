@@ -76,6 +76,11 @@ TEST(FoldPad, NotWhenInexact) {
       m.node(
           "AveragePool", {pad(m, x, {0, 0, 1, 1, 0, 0, 1, 1})},
           {{"kernel_shape", Integers{3, 3}}, {"pads", Integers{1, 1, 1, 1}}}),  // counts these and not those
+      // One window fewer at the end if what it starts in is padding.
+      m.node("AveragePool", {pad(m, x, {0, 0, 0, 0, 0, 0, 2, 2})},
+             {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{3, 3}}, {"ceil_mode", std::int64_t{1}}}),
+      m.node("MaxPool", {pad(m, m.node("Relu", {x}), {0, 0, 0, 0, 0, 0, 2, 2})},
+             {{"kernel_shape", Integers{3, 3}}, {"strides", Integers{3, 3}}, {"ceil_mode", std::int64_t{1}}}),
   };
   const ir::Graph before = m.finish(outputs);
   const ir::Graph g = apply(fold_pad, before);

@@ -127,6 +127,21 @@ TEST(MemoryPlan, NotInPlaceWhereAnotherInputReadsTheBuffer) {
   EXPECT_NE(graph.steps[1].dst[0].offset, graph.steps[0].dst[0].offset);
 }
 
+TEST(MemoryPlan, NotInPlaceWhereAPartOfTheInputIsBroadcast) {
+  Chain c;
+  const int x = c.buffer(1000);
+  const int y = c.buffer(1000);
+  // Its first element, which each element of the result needs.
+  const TensorDesc first{true, DType::f32, Layout::plain, {1}, {1}};
+  c.lowered.placed.push_back({c.lowered.placed[static_cast<std::size_t>(x)].buffer, 0, first});
+  const int part = static_cast<int>(c.lowered.placed.size()) - 1;
+  const KernelDesc& either = testing::fake::kKernels[2];  // Add: output over input 0 or 1
+  c.step({c.buffer(1000, Operand::Space::input)}, {x});
+  c.step({x, part}, {y}, either);
+  const CompiledGraph graph = plan_memory(c.lowered);
+  EXPECT_NE(graph.steps[1].dst[0].offset, graph.steps[0].dst[0].offset);
+}
+
 TEST(MemoryPlan, IntoTheCallersOutput) {
   Chain c;
   const int x = c.buffer(1000);

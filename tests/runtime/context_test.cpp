@@ -114,6 +114,37 @@ TEST(Context, BadDataInAReferenceStepIsAnErrorAndTheContextLivesOn) {
   }
 }
 
+TEST(Context, AConstantIndexOutOfRangeIsAnErrorToo) {
+  GraphMaker m;
+  const auto y =
+      m.node("Gather", {m.input("table", {4, 8}), m.integers({0, 4})}, {{"axis", std::int64_t{0}}});
+  const Model model = runtime::make_model(m.finish({y}));
+  const std::vector<Tensor> table{Tensor::zeros(DType::f32, {4, 8})};
+  for (const Isa isa : {Isa::portable, active_isa()}) {
+    CompileOptions options;
+    options.max_isa = isa;
+    EXPECT_THROW(model.compile(cpu::target(), options).make_context().run(table), Error);
+  }
+}
+
+TEST(Context, APartThatIsBroadcastIsNotOverwritten) {
+  for (const std::int64_t axis : {std::int64_t{0}, std::int64_t{1}}) {
+    GraphMaker m;
+    const auto x = m.node("Softmax", {m.input("x", {24, 700})}, {{"axis", std::int64_t{1}}});
+    const auto first = m.node("Slice", {x, m.integers({0}), m.integers({1}), m.integers({axis})});
+    const auto y = m.node("Softmax", {m.node("Sub", {x, first})}, {{"axis", std::int64_t{0}}});
+    const Model model = runtime::make_model(m.finish({y}));
+    Tensor input(DType::f32, {24, 700});
+    for (std::int64_t i = 0; i < input.count(); ++i)
+      input.data<float>()[i] = static_cast<float>(i * 31 % 97) / 9.0f;
+    const std::vector<Tensor> inputs{input};
+    const Tensor want = model.interpret(inputs)[0];
+    const Tensor got = model.compile(cpu::target(), {}).make_context().run(inputs)[0];
+    for (std::int64_t i = 0; i < want.count(); ++i)
+      ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 1e-6f) << "axis " << axis << ", " << i;
+  }
+}
+
 TEST(Context, DenormalsAreFlushedDuringTheRunOnly) {
   const unsigned before = _mm_getcsr();
   GraphMaker m;

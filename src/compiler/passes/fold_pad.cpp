@@ -62,6 +62,8 @@ bool fold(Edit& edit, std::size_t index) {
   const bool average = node.op == "AveragePool";
   if ((!conv && !average && node.op != "MaxPool") || node.text("auto_pad", "explicit") != "explicit")
     return false;
+  // How many windows hang over the end depends on whether what they hang over counts as padding.
+  if (node.integer("ceil_mode", 0) != 0) return false;
   const std::optional<std::size_t> source = edit.producer(node.inputs[0], "Pad");
   if (!source || !edit.uses().single(node.inputs[0])) return false;
   const Node& pad = graph.nodes[*source];

@@ -232,8 +232,10 @@ const char* lower_gather(const KernelQuery& query, CopyPlan& plan) {
   std::optional<Integers> indices = constant_integers(query, 1);
   if (!indices) return "indices are not constant";
   const std::size_t axis = axis_at(query.node.integer("axis", 0), x.rank());
-  for (std::int64_t& index : *indices)
+  for (std::int64_t& index : *indices) {
     if (index < 0) index += x.dims[axis];
+    if (index < 0 || index >= x.dims[axis]) return "an index is out of range";
+  }
   // Output: axes before, those of the indices, axes behind. The indices' axes are one run of places in the
   // output only where they are adjacent there; else each index is a range of its own.
   const Shape& shape = query.inputs[1].dims;
