@@ -73,6 +73,8 @@ class Plan {
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   /// A new execution state: arena and worker threads. Contexts of one plan are independent.
+  /// Throws Error(invalid_argument) for a bad number of threads, Error(limit) where memory or a thread is
+  /// refused.
   Context make_context(const ContextOptions& options = {}) const;
   /// Bytes of one context's activation arena; bytes of packed weights shared by all contexts.
   std::int64_t arena_bytes() const;

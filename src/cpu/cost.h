@@ -1,6 +1,7 @@
 // What kernels predict their time with: rates of one core per instruction set. Rough on purpose: they only
-// rank candidates for the same step, and must not depend on the machine's load, the batch or the number of
-// threads.
+// rank candidates for the same step, and must not depend on the machine's load or the number of threads. A
+// cost is that of the whole batch, as that of a copy is: what stands against what is then the same for any
+// batch.
 #pragma once
 
 #include <cstdint>

@@ -59,6 +59,7 @@ media::FramePtr Background::usable(const AVFrame& decoded) {
     got_any_ = true;
     format_ = media::describe_video(source_->context(), source_->video(), decoded);
     const media::VideoFormat original = format_;
+    decoded_format_ = original.pixel_format;
     if (!is_supported(format_.pixel_format)) {
       format_.pixel_format = nearest(format_.pixel_format);
       to_supported_.emplace(original, format_);
@@ -72,7 +73,7 @@ media::FramePtr Background::usable(const AVFrame& decoded) {
   const bool same_size = decoded.width == format_.width && decoded.height == format_.height;
   if (same_size && plain == format_.pixel_format) return media::share(decoded);
   media::FramePtr frame = pool_->get();
-  if (to_supported_ && same_size) {
+  if (to_supported_ && same_size && plain == decoded_format_) {
     to_supported_->run(decoded, *frame);
   } else {  // a change in mid-stream
     media::VideoFormat from = format_;

@@ -7,6 +7,9 @@
 #include <cmath>
 #include <fstream>
 #include <string>
+#include <system_error>
+
+#include "saccade/error.h"
 
 namespace saccade::platform {
 
@@ -59,10 +62,24 @@ void SpinBarrier::arrive_and_wait() noexcept {
 }
 
 ThreadTeam::ThreadTeam(int threads) {
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  workers_.reserve(static_cast<std::size_t>(std::max(threads, 1) - 1));
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& e) {
+    const std::size_t started = workers_.size() + 1;
+    stop();  // those that run already: a thread must not be destroyed before it has ended
+    throw Error(ErrorCode::limit, "the system refused thread " + std::to_string(started + 1) + " of " +
+                                      std::to_string(threads) + " (" + e.code().message() +
+                                      "); use fewer threads");
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ThreadTeam::~ThreadTeam() {
+ThreadTeam::~ThreadTeam() { stop(); }
+
+void ThreadTeam::stop() noexcept {
   {
     const std::lock_guard lock(mutex_);
     stop_.store(true, std::memory_order_release);

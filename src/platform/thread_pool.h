@@ -27,6 +27,7 @@ class SpinBarrier {
 /// time.
 class ThreadTeam {
  public:
+  /// Throws Error(limit) where the system refuses a thread.
   explicit ThreadTeam(int threads);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -40,6 +41,7 @@ class ThreadTeam {
 
  private:
   void work(int index) noexcept;
+  void stop() noexcept;
 
   std::vector<std::thread> workers_;
   alignas(64) std::atomic<std::uint32_t> generation_{0};

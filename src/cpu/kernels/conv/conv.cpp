@@ -48,7 +48,7 @@ double cost(const KernelQuery& query) {
   };
   const double share = inside(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
                        inside(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
-  return share * static_cast<double>(q.out_h * q.groups) *
+  return share * static_cast<double>(q.batch * q.out_h * q.groups) *
          tile_row_ns(kIsa, q.out_w, q.filters, products, runs);
 }
 

@@ -34,7 +34,7 @@ template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const std::int64_t width = lanes(kIsa);
-  const double results = static_cast<double>(q.out_h * q.out_w * q.filters);
+  const double results = static_cast<double>(q.batch * q.out_h * q.out_w * q.filters);
   const double vectors = static_cast<double>((q.channels + width - 1) / width * q.kernel_h * q.kernel_w);
   // A load a product limits the products to half their rate or a little more; a result costs a dozen
   // operations on top.

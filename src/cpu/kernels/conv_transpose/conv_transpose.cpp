@@ -76,14 +76,15 @@ double cost_patch(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const std::int64_t patch = q.kernel_h * q.kernel_w * q.filters;
   const double scatter = static_cast<double>(q.in_h * q.in_w * patch) * 0.4;
-  return static_cast<double>(q.in_h) * tile_row_ns(kIsa, q.in_w, patch, q.channels, 1) + scatter;
+  const double product = static_cast<double>(q.in_h) * tile_row_ns(kIsa, q.in_w, patch, q.channels, 1);
+  return static_cast<double>(q.batch) * (product + scatter);
 }
 
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   // As many ordinary convolutions as the stride has phases, of a share of the taps each.
-  const double rows = static_cast<double>(q.in_h * q.stride_h * q.stride_w * q.groups);
+  const double rows = static_cast<double>(q.batch * q.in_h * q.stride_h * q.stride_w * q.groups);
   const std::int64_t taps =
       (q.kernel_h * q.kernel_w + q.stride_h * q.stride_w - 1) / (q.stride_h * q.stride_w);
   return rows * tile_row_ns(kIsa, q.in_w, q.filters, q.channels * taps, taps);

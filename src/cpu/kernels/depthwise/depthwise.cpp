@@ -110,7 +110,8 @@ template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const auto values = static_cast<double>(q.groups * (q.in_h * q.in_w + q.filters * q.out_h * q.out_w));
-  return q.multiply_adds() / (0.6 * multiply_adds_per_ns(kIsa)) + values * sizeof(float) / bytes_per_ns(kIsa);
+  return static_cast<double>(q.batch) * (q.multiply_adds() / (0.6 * multiply_adds_per_ns(kIsa)) +
+                                         values * sizeof(float) / bytes_per_ns(kIsa));
 }
 
 template <Isa kIsa>

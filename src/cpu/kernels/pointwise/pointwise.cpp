@@ -51,15 +51,15 @@ const char* can_run_single(const KernelQuery& query) {
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  return 0.99 * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
+  return 0.99 * static_cast<double>(q.batch) * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
 }
 
 template <Isa kIsa>
 double cost_single(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   // Two loads a cycle: a filter value a multiply-add.
-  return 20 +
-         static_cast<double>(q.channels * (q.filters + lanes(kIsa))) / (0.5 * multiply_adds_per_ns(kIsa));
+  const auto products = static_cast<double>(q.channels * (q.filters + lanes(kIsa)));
+  return static_cast<double>(q.batch) * (20 + products / (0.5 * multiply_adds_per_ns(kIsa)));
 }
 
 void pack(const ConvQuery& q, int lanes, Packed& packed) {

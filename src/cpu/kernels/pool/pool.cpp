@@ -41,8 +41,10 @@ double cost(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
   const auto vectors = static_cast<double>((x.channels + lanes(kIsa) - 1) / lanes(kIsa));
   const auto taps = static_cast<double>(window[0].kernel * window[1].kernel);
-  const double bytes = 4.0 * static_cast<double>(x.channels * (x.height * x.width + y.height * y.width));
-  return static_cast<double>(y.height * y.width) * vectors * taps * 0.25 + bytes / bytes_per_ns(kIsa);
+  const double bytes =
+      4.0 * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
+  return static_cast<double>(x.batch * y.height * y.width) * vectors * taps * 0.25 +
+         bytes / bytes_per_ns(kIsa);
 }
 
 PreparedKernel prepare(const KernelQuery& query) {

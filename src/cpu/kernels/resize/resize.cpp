@@ -106,8 +106,6 @@ const char* can_double(const KernelQuery& query) {
   return nullptr;
 }
 
-// Costs are of the whole batch, as those of copies are, so that a choice does not depend on it.
-
 double operand_bytes(const Image& x, const Image& y) {
   return 4.0 * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
 }

@@ -82,7 +82,7 @@ double cost(const KernelQuery& query) {
   constexpr double kCached = 16e6, kMemoryBytesPerNs = 10;
   const double bytes = positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float);
   const double filters = bytes < kCached ? bytes / bytes_per_ns(kIsa) : bytes / kMemoryBytesPerNs;
-  return products + transforms + filters;
+  return static_cast<double>(q.batch) * (products + transforms + filters);
 }
 
 template <int M>
