@@ -158,6 +158,30 @@ TEST(RewriteBatch, RefusesWhatMixesSamples) {
   }
 }
 
+// With the batch of expect_refused, 4, all of these have shapes that fit.
+TEST(RewriteBatch, RefusesABatchThatIsBroadcastBesideTheLeadingDimension) {
+  {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 5});
+    expect_refused(m.finish({m.node("Expand", {x, m.integers({1, 4, 5})})}), "Expand");
+  }
+  for (const char* op : {"Add", "Where", "PRelu"}) {
+    SCOPED_TRACE(op);
+    GraphMaker m;
+    const auto x = m.input("x", {1, 5});
+    const auto y = m.input("y", {1, 4, 5});
+    std::vector<Id> inputs{y, x};
+    if (std::string(op) == "Where") inputs.insert(inputs.begin(), m.node("Greater", {y, m.scalar(0)}));
+    expect_refused(m.finish({m.node(op, inputs)}), op);
+  }
+  {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 3});
+    const auto bias = m.input("bias", {1});
+    expect_refused(m.finish({m.node("Gemm", {x, m.random({3, 4}), bias})}), "Gemm");
+  }
+}
+
 TEST(RewriteBatch, OnlyTheLeadingDimensionMayChange) {
   GraphMaker m;
   const ir::Graph g = m.finish({m.node("Relu", {m.input("x", {1, 3, 4})})});

@@ -73,8 +73,10 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, N>& list)
   return std::find(list.begin(), list.end(), op) != list.end();
 }
 
+// Each sample by itself where operands have the result's dimensions, as operators on two elements.
+constexpr std::array<std::string_view, 3> kBroadcasting{"Where", "PRelu", "Expand"};
 // Each sample by itself, whatever the attributes (the shapes are compared afterwards in any case).
-constexpr std::array<std::string_view, 22> kPerSample{"Conv",
+constexpr std::array<std::string_view, 19> kPerSample{"Conv",
                                                       "ConvTranspose",
                                                       "MaxPool",
                                                       "AveragePool",
@@ -85,14 +87,11 @@ constexpr std::array<std::string_view, 22> kPerSample{"Conv",
                                                       "GroupNormalization",
                                                       "DepthToSpace",
                                                       "SpaceToDepth",
-                                                      "Where",
                                                       "Clip",
                                                       "Cast",
                                                       "Identity",
-                                                      "PRelu",
                                                       "Resize",
                                                       "Reshape",
-                                                      "Expand",
                                                       "Dropout",
                                                       "QuantizeLinear",
                                                       "DequantizeLinear"};
@@ -183,9 +182,29 @@ class Rewriter {
     }
   }
 
+  // Broadcasting aligns at the right: where an operand has fewer dimensions than the result, its batch lies
+  // beside another dimension of the result, which may happen to be as long.
+  void check_broadcast(const ir::Node& node) const {
+    std::size_t rank = 0;
+    for (const ir::ValueId id : node.inputs)
+      if (id != ir::kNoValue && node.op != "Expand") rank = std::max(rank, from_.shape(id).size());
+    if (node.op == "Expand")
+      rank = std::max(from_.shape(node.inputs[0]).size(),
+                      static_cast<std::size_t>(element_count(from_.shape(node.inputs[1]))));
+    for (const ir::ValueId id : node.inputs)
+      if (batched(id) && from_.shape(id).size() != rank)
+        refuse(node, "broadcasts the batch along another dimension");
+  }
+
   // Throws unless the node treats each sample by itself.
   void check(const ir::Node& node, const ops::OpDef& op) const {
-    if (op.is(ops::kElementwiseBinary) || is_one_of(node.op, kPerSample)) return;
+    if (op.is(ops::kElementwiseBinary) || is_one_of(node.op, kBroadcasting)) return check_broadcast(node);
+    const bool parameters =
+        std::any_of(node.inputs.begin() + 1, node.inputs.end(), [&](ir::ValueId id) { return batched(id); });
+    if (is_one_of(node.op, kPerSample)) {
+      if (parameters) refuse(node, "takes the batch as a parameter");
+      return;
+    }
     const ir::ValueId data = node.inputs[0];
     const auto rank = static_cast<std::int64_t>(from_.shape(data).size());
     const auto leading = [&](std::int64_t axis) { return axis == 0 || axis == -rank; };
@@ -194,6 +213,7 @@ class Rewriter {
                                      : node.op == "Flatten"                                           ? 1
                                                                                                       : -1;
       if (leading(node.integer("axis", otherwise))) refuse(node, "works along the batch");
+      if (parameters && node.op != "Concat") refuse(node, "takes the batch as a parameter");
       return;
     }
     if (is_one_of(node.op, kOverAxes)) {
@@ -249,6 +269,8 @@ class Rewriter {
     if (node.op == "Gemm") {
       if (!batched(data) || batched(node.inputs[1]) || node.integer("transA", 0) != 0)
         refuse(node, "multiplies over the batch");
+      if (node.has_input(2) && batched(node.inputs[2]) && from_.shape(node.inputs[2]).size() != 2)
+        refuse(node, "broadcasts the batch along another dimension");
       return;
     }
     if (node.op == "MatMul") {
