@@ -77,8 +77,9 @@ void add_options(CLI::App& command, RunArguments& a) {
   command.add_option("--strength", a.job.strength, "Strength of the blur, 0 to 100 (default: 50)");
   command.add_option("--opacity", a.job.opacity, "Opacity of the overlay, 0 to 1 (default: 0.5)");
   command
-      .add_option("--background", a.job.background,
-                  "For replace: a colour (#rrggbb, r,g,b, a name), a picture or a video")
+      .add_option(
+          "--background", a.job.background,
+          "For replace: a colour (#rrggbb, r,g,b, a name), a picture or a video; for overlay: a colour")
       ->type_name("COLOR|FILE");
   command
       .add_option("--classes", a.job.classes,
@@ -153,6 +154,9 @@ JobOptions job_options(const RunArguments& a) {
   if (job.effect == Effect::replace && job.background.empty()) {
     throw UsageError("--effect replace needs --background with a colour, a picture or a video");
   }
+  if (!job.background.empty() && job.effect != Effect::replace && job.effect != Effect::overlay)
+    throw UsageError("--background " + job.background +
+                     " has no use without --effect replace (or overlay, with a colour)");
   return job;
 }
 

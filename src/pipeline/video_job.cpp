@@ -232,8 +232,8 @@ void VideoJob::plan_pictures() {
   state_.notice(choice_.notices);
   if (options.effect == Effect::remove && !choice_.alpha) {
     state_.notice(
-        fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov and "
-                    ".webm carry transparency)",
+        fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov, "
+                    ".webm and .mkv carry transparency)",
                     choice_.codec->name, container_->name));
   } else if (alpha_in && !choice_.alpha) {
     state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost",

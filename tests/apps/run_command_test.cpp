@@ -238,6 +238,7 @@ TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
         {clip.string(), "-o", "x.mp4", "--stream", "-1"},
         {clip.string(), "-o", "x.mp4", "--frobnicate"},
         {clip.string(), "-o", "x.mp4", "--effect", "replace", "--model", model.string()},
+        {clip.string(), "-o", "x.mp4", "--background", "red", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--threads", "0"}}) {
     const testing::Result result = run(arguments);
     EXPECT_EQ(result.code, 2) << result.err;
