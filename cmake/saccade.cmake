@@ -15,7 +15,8 @@ if(SACCADE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# saccade_unity(TARGET): with SACCADE_UNITY, compiles the target's files together, for then most of the time goes into
+# SACCADE_UNITY is for builds from nothing: it halves their time and makes those after a change longer.
+# saccade_unity(TARGET): compiles the target's files together, for then most of the time goes into
 # reading the same headers again. Only for targets whose files define no name twice; a file that does can stand out by
 # SKIP_UNITY_BUILD_INCLUSION.
 function(saccade_unity TARGET)
@@ -49,6 +50,11 @@ function(saccade_test NAME)
   target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   list(TRANSFORM ARG_DEPENDS PREPEND saccade_)
   target_link_libraries(${TARGET} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} saccade_options GTest::gtest GTest::gtest_main GTest::gmock)
+  list(LENGTH ARG_SOURCES COUNT)
+  if(SACCADE_UNITY AND COUNT GREATER 3)
+    target_precompile_headers(${TARGET} PRIVATE <gtest/gtest.h> <gmock/gmock.h> <fmt/format.h> <algorithm> <filesystem> <fstream>
+                                                <functional> <memory> <random> <string> <vector>)
+  endif()
   # One label: CMake's test discovery takes lists apart. Names start with the program's, so ctest -R selects by it.
   set(PROPERTIES "")
   list(LENGTH ARG_LABELS COUNT)

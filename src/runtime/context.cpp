@@ -65,7 +65,8 @@ ContextImpl::ContextImpl(std::shared_ptr<const PlanImpl> plan, int threads)
       scratch_(scratch_stride(plan_->compiled) * static_cast<std::size_t>(checked_threads(threads))),
       scratch_stride_(scratch_stride(plan_->compiled)),
       team_(plan_->dynamic == nullptr ? threads : 1),
-      barrier_(threads) {
+      barrier_(threads),
+      shares_(threads) {
   if (plan_->dynamic != nullptr) dynamic_ = std::make_unique<DynamicContext>(plan_, threads);
   const std::vector<compiler::Step>& steps = plan_->compiled.steps;
   std::size_t count = 0;
@@ -175,6 +176,7 @@ void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outp
   }
   failed_.store(false, std::memory_order_relaxed);
   team_.run(&ContextImpl::body, this);
+  first_number_ += static_cast<std::uint32_t>(plan_->phases.size());
   if (failed_.load(std::memory_order_relaxed)) {
     const std::exception_ptr failure = std::exchange(failure_, nullptr);
     std::rethrow_exception(failure);
@@ -183,32 +185,40 @@ void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outp
 
 void ContextImpl::body(void* self, int thread) noexcept { static_cast<ContextImpl*>(self)->walk(thread); }
 
+void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, int thread) noexcept {
+  // After a failure nobody computes any more, but everybody still meets at the barriers.
+  if (failed_.load(std::memory_order_relaxed)) return;
+  const compiler::Step& step = plan_->compiled.steps[phase.step];
+  compiler::KernelArgs args{};
+  args.state = step.prepared.state.get();
+  args.src = pointers_.data() + src_[phase.step];
+  args.dst = pointers_.data() + dst_[phase.step];
+  args.thread_scratch =
+      static_cast<std::byte*>(scratch_.data()) + scratch_stride_ * static_cast<std::size_t>(thread);
+  args.shared_scratch = static_cast<std::byte*>(arena_.data()) + step.shared_scratch_offset;
+  args.phase = phase.phase;
+  args.begin = range.begin;
+  args.end = range.end;
+  args.failure = &failure_;
+  step.kernel->fn(args);
+  if (step.kernel->reference && failure_ != nullptr) failed_.store(true, std::memory_order_relaxed);
+}
+
 void ContextImpl::walk(int thread) noexcept {
   const FlushDenormals flush;
   const int threads = team_.size();
-  const std::vector<compiler::Step>& steps = plan_->compiled.steps;
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = timings_ != nullptr ? Clock::now() : Clock::time_point{};
+  std::uint32_t number = first_number_;
   for (const Phase& phase : plan_->phases) {
-    const compiler::Step& step = steps[phase.step];
-    // Rounded up, so that a single task falls to thread 0.
-    const std::int64_t begin = (phase.tasks * thread + threads - 1) / threads;
-    const std::int64_t end = (phase.tasks * (thread + 1) + threads - 1) / threads;
-    if (begin < end && !failed_.load(std::memory_order_relaxed)) {
-      compiler::KernelArgs args{};
-      args.state = step.prepared.state.get();
-      args.src = pointers_.data() + src_[phase.step];
-      args.dst = pointers_.data() + dst_[phase.step];
-      args.thread_scratch =
-          static_cast<std::byte*>(scratch_.data()) + scratch_stride_ * static_cast<std::size_t>(thread);
-      args.shared_scratch = static_cast<std::byte*>(arena_.data()) + step.shared_scratch_offset;
-      args.phase = phase.phase;
-      args.begin = begin;
-      args.end = end;
-      args.failure = &failure_;
-      step.kernel->fn(args);
-      // After a failure nobody computes any more, but everybody still meets at the barriers.
-      if (step.kernel->reference && failure_ != nullptr) failed_.store(true, std::memory_order_relaxed);
+    ++number;
+    // A phase of one task may lie beside another without a barrier: nobody else may take it.
+    const bool shared = threads > 1 && phase.tasks > 1 && phase.tasks <= TaskShares::kMostTasks;
+    TaskShares::Range range =
+        shared ? shares_.take(number, phase.tasks, thread) : TaskShares::whole(phase.tasks, thread, threads);
+    while (!range.empty()) {
+      run_tasks(phase, range, thread);
+      range = shared ? shares_.take(number, phase.tasks, thread) : TaskShares::Range{};
     }
     if (threads > 1 && (phase.barrier || timings_ != nullptr)) barrier_.arrive_and_wait();
     if (timings_ != nullptr && thread == 0) {

@@ -11,6 +11,7 @@
 #include "platform/pages.h"
 #include "platform/thread_pool.h"
 #include "runtime/plan.h"
+#include "runtime/task_shares.h"
 
 namespace saccade::runtime {
 
@@ -49,6 +50,7 @@ struct ContextImpl {
   void execute(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   static void body(void* self, int thread) noexcept;
   void walk(int thread) noexcept;
+  void run_tasks(const Phase& phase, TaskShares::Range range, int thread) noexcept;
   void* address(const compiler::Operand& operand);
 
   std::shared_ptr<const PlanImpl> plan_;
@@ -58,6 +60,8 @@ struct ContextImpl {
   std::size_t scratch_stride_ = 0;
   platform::ThreadTeam team_;
   platform::SpinBarrier barrier_;
+  TaskShares shares_;
+  std::uint32_t first_number_ = 0;      // phases run so far: each has a number of its own
   std::vector<void*> pointers_;         // operands of all steps, one after another
   std::vector<std::size_t> src_, dst_;  // per step: where its operands start in pointers_
   std::vector<Patch> patches_;
