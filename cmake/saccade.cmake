@@ -15,13 +15,19 @@ if(SACCADE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# SACCADE_UNITY is for builds from nothing: it halves their time and makes those after a change longer.
-# saccade_unity(TARGET): compiles the target's files together, for then most of the time goes into
-# reading the same headers again. Only for targets whose files define no name twice; a file that does can stand out by
-# SKIP_UNITY_BUILD_INCLUSION.
+# SACCADE_COLD_BUILD is for builds from nothing, which spend most of their time reading the same headers: it halves their time and
+# makes builds after a change longer.
+# saccade_unity(TARGET): compiles the target's files together. Only where no two files define the same name.
 function(saccade_unity TARGET)
-  if(SACCADE_UNITY)
+  if(SACCADE_COLD_BUILD)
     set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
+  endif()
+endfunction()
+# saccade_precompile(TARGET header...): reads those headers once. For targets of many files.
+function(saccade_precompile TARGET)
+  if(SACCADE_COLD_BUILD)
+    target_precompile_headers(${TARGET} PRIVATE <algorithm> <array> <cmath> <functional> <limits> <memory> <optional> <string> <vector>
+                                                ${ARGN})
   endif()
 endfunction()
 
@@ -51,9 +57,8 @@ function(saccade_test NAME)
   list(TRANSFORM ARG_DEPENDS PREPEND saccade_)
   target_link_libraries(${TARGET} PRIVATE ${ARG_DEPENDS} ${ARG_LIBS} saccade_options GTest::gtest GTest::gtest_main GTest::gmock)
   list(LENGTH ARG_SOURCES COUNT)
-  if(SACCADE_UNITY AND COUNT GREATER 3)
-    target_precompile_headers(${TARGET} PRIVATE <gtest/gtest.h> <gmock/gmock.h> <fmt/format.h> <algorithm> <filesystem> <fstream>
-                                                <functional> <memory> <random> <string> <vector>)
+  if(COUNT GREATER 3)
+    saccade_precompile(${TARGET} <filesystem> <fstream> <random> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
   endif()
   # One label: CMake's test discovery takes lists apart. Names start with the program's, so ctest -R selects by it.
   set(PROPERTIES "")

@@ -10,7 +10,7 @@ namespace saccade {
 
 namespace {
 
-alignas(16) constexpr std::uint32_t kRound[64] = {
+alignas(16) constexpr std::uint32_t kRoundConstants[64] = {
     0x428a2f98u, 0x71374491u, 0xb5c0fbcfu, 0xe9b5dba5u, 0x3956c25bu, 0x59f111f1u, 0x923f82a4u, 0xab1c5ed5u,
     0xd807aa98u, 0x12835b01u, 0x243185beu, 0x550c7dc3u, 0x72be5d74u, 0x80deb1feu, 0x9bdc06a7u, 0xc19bf174u,
     0xe49b69c1u, 0xefbe4786u, 0x0fc19dc6u, 0x240ca1ccu, 0x2de92c6fu, 0x4a7484aau, 0x5cb0a9dcu, 0x76f988dau,
@@ -36,7 +36,8 @@ __attribute__((target("sha,sse4.1"))) void blocks(std::uint32_t* state, const st
       w[i] = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(data) + i), swap);
 #pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
-      const __m128i k = _mm_add_epi32(w[i % 4], _mm_load_si128(reinterpret_cast<const __m128i*>(kRound) + i));
+      const __m128i k =
+          _mm_add_epi32(w[i % 4], _mm_load_si128(reinterpret_cast<const __m128i*>(kRoundConstants) + i));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, k);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(k, 0x0e));
       if (i < 12) {
