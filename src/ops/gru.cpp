@@ -10,7 +10,7 @@ namespace saccade::ops {
 
 namespace {
 
-void step(const RecurrentStep& s, bool linear_before_reset) {
+void cell(const RecurrentStep& s, bool linear_before_reset) {
   const RecurrentActivation &f = (*s.activations)[0], &g = (*s.activations)[1];
   const auto size = static_cast<std::size_t>(s.hidden);
   std::vector<double> update(size), reset(size), masked(size), next(size);
@@ -34,7 +34,7 @@ void step(const RecurrentStep& s, bool linear_before_reset) {
 void evaluate(EvalContext& context) {
   const bool linear = context.node().integer("linear_before_reset", 0) != 0;
   evaluate_recurrent(context, 3, false, {"sigmoid", "tanh"},
-                     [&](const RecurrentStep& s) { step(s, linear); });
+                     [&](const RecurrentStep& s) { cell(s, linear); });
 }
 
 }  // namespace

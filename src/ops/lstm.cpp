@@ -10,7 +10,7 @@ namespace saccade::ops {
 
 namespace {
 
-void step(const RecurrentStep& s, bool input_forget) {
+void cell(const RecurrentStep& s, bool input_forget) {
   const RecurrentActivation &f = (*s.activations)[0], &g = (*s.activations)[1], &h = (*s.activations)[2];
   const auto gate = [&](std::int64_t which, std::int64_t i) {
     const std::int64_t row = which * s.hidden + i;
@@ -33,7 +33,7 @@ void step(const RecurrentStep& s, bool input_forget) {
 void evaluate(EvalContext& context) {
   const bool input_forget = context.node().integer("input_forget", 0) != 0;
   evaluate_recurrent(context, 4, true, {"sigmoid", "tanh", "tanh"},
-                     [&](const RecurrentStep& s) { step(s, input_forget); });
+                     [&](const RecurrentStep& s) { cell(s, input_forget); });
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace saccade::ops {
 
 namespace {
 
-void step(const RecurrentStep& s) {
+void cell(const RecurrentStep& s) {
   std::vector<double> next(static_cast<std::size_t>(s.hidden));
   for (std::int64_t i = 0; i < s.hidden; ++i)
     next[static_cast<std::size_t>(i)] =
@@ -25,6 +25,6 @@ constinit const OpDef kRNN{
     .max_inputs = 6,
     .max_outputs = 2,
     .infer = [](InferContext& context) { infer_recurrent(context, 1, false); },
-    .evaluate = [](EvalContext& context) { evaluate_recurrent(context, 1, false, {"tanh"}, step); }};
+    .evaluate = [](EvalContext& context) { evaluate_recurrent(context, 1, false, {"tanh"}, cell); }};
 
 }  // namespace saccade::ops
