@@ -20,6 +20,7 @@
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/fuse_resize_arg_max.h"
 #include "compiler/passes/inline_branches.h"
 #include "compiler/passes/integer_sums.h"
 #include "compiler/passes/pointwise_before_resize.h"
@@ -57,6 +58,7 @@ constexpr std::array kPasses{
     Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
     Pass{"recognise_activations", false, plain<recognise_activations>},
     Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
+    Pass{"fuse_resize_arg_max", false, plain<fuse_resize_arg_max>},
     Pass{"simplify_means", false, plain<simplify_means>},
     // Before activations: y = activation(conv + residual).
     Pass{"fuse_residual", false, plain<fuse_residual>},

@@ -14,6 +14,7 @@
 #include "cpu/kernels/pool/pool.h"
 #include "cpu/kernels/reduce/reduce.h"
 #include "cpu/kernels/resize/resize.h"
+#include "cpu/kernels/resize_arg_max/resize_arg_max.h"
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/sabotage.h"
@@ -57,6 +58,7 @@ constexpr Emulation kEmulations[] = {
     {"resize.double.avx512.fp32", emulated::resize_double},
     {"resize.planar.avx512.fp32", emulated::resize_planar},
     {"resize.taps.avx512.fp32", emulated::resize_taps},
+    {"resize_arg_max.avx512.fp32", emulated::resize_arg_max},
     {"softmax.avx512.fp32", emulated::softmax_lines},
     {"log_softmax.avx512.fp32", emulated::softmax_lines},
     {"arg_max.avx512.fp32", emulated::arg_max_lines},

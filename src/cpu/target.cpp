@@ -30,6 +30,7 @@ class CpuTarget final : public compiler::Target {
         pool_kernels(),
         reduce_kernels(),
         resize_kernels(),
+        resize_arg_max_kernels(),
         softmax_kernels(),
     };
     // clang-format on

@@ -138,6 +138,7 @@ constexpr const OpDef* kAll[] = {
     &kReorder,
     &kReshape,
     &kResize,
+    &kResizeArgMax,
     &kReverseSequence,
     &kRoiAlign,
     &kRotaryEmbedding,

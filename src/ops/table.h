@@ -112,6 +112,7 @@ extern const OpDef kRelu;
 extern const OpDef kReorder;
 extern const OpDef kReshape;
 extern const OpDef kResize;
+extern const OpDef kResizeArgMax;
 extern const OpDef kReverseSequence;
 extern const OpDef kRound;
 extern const OpDef kRsqrt;

@@ -1,6 +1,7 @@
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/fuse_resize_arg_max.h"
 #include "passes_test.h"
 
 namespace saccade::compiler {
@@ -153,6 +154,48 @@ TEST(FuseElementwise, ConstantThatGivesTheRankIsNoLiteral) {
   const auto y = m.node("Neg", {m.node("Add", {x, m.floats({1, 1}, {2})})});
   const ir::Graph g = apply(fuse_elementwise, m.finish({y}));
   EXPECT_EQ(g.value(g.outputs[0]).shape->size(), 2u);
+}
+
+ir::Attributes resize_to_pixels(const char* mode = "linear") {
+  return {{"mode", std::string(mode)}, {"axes", std::vector<std::int64_t>{2, 3}}};
+}
+
+TEST(FuseResizeArgMax, WithAndWithoutTheChannelsDimension) {
+  GraphMaker m;
+  const auto x = m.input("x", {2, 5, 4, 6});
+  std::vector<Id> outputs;
+  for (const char* mode : {"linear", "nearest"})
+    for (const std::int64_t keepdims : {0, 1})
+      for (const std::int64_t axis : {1, -3}) {
+        const auto large =
+            m.node("Resize", {x, ir::kNoValue, ir::kNoValue, m.integers({9, 13})}, resize_to_pixels(mode));
+        outputs.push_back(m.node("ArgMax", {large}, {{"axis", axis}, {"keepdims", keepdims}}));
+      }
+  const ir::Graph g = apply(fuse_resize_arg_max, m.finish(outputs));
+  EXPECT_EQ(count(g, "ResizeArgMax"), outputs.size());
+  EXPECT_EQ(count(g, "ArgMax") + count(g, "Resize"), 0u);
+}
+
+TEST(FuseResizeArgMax, NotWhereTheLogitsAreNeededOrDoNotLieBetweenPixels) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 5, 8, 8});
+  const auto size = m.integers({16, 16}), half = m.integers({4, 4});
+  const auto shared = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, size}, resize_to_pixels());
+  const auto cubic = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, size}, resize_to_pixels("cubic"));
+  const auto reduced = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, half}, resize_to_pixels());
+  const auto other = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, size}, resize_to_pixels());
+  const auto last = m.node("Resize", {x, ir::kNoValue, ir::kNoValue, size}, resize_to_pixels());
+  const ir::Attributes channels{{"axis", std::int64_t{1}}};
+  const std::vector<Id> outputs{
+      shared,
+      m.node("ArgMax", {shared}, channels),
+      m.node("ArgMax", {cubic}, channels),
+      m.node("ArgMax", {reduced}, channels),
+      m.node("ArgMax", {other}, {{"axis", std::int64_t{2}}}),
+      m.node("ArgMax", {last}, {{"axis", std::int64_t{1}}, {"select_last_index", std::int64_t{1}}}),
+  };
+  const ir::Graph g = apply(fuse_resize_arg_max, m.finish(outputs));
+  EXPECT_EQ(count(g, "ResizeArgMax"), 0u);
 }
 
 }  // namespace

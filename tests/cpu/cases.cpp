@@ -4,10 +4,15 @@ namespace saccade::kernel_check {
 namespace {
 
 constexpr Family kFamilies[] = {
-    {"conv", conv_cases},           {"copy", copy_cases},
-    {"depthwise", depthwise_cases}, {"elementwise", elementwise_cases},
-    {"matmul", matmul_cases},       {"pool", pool_cases},
-    {"reduce", reduce_cases},       {"resize", resize_cases},
+    {"conv", conv_cases},
+    {"copy", copy_cases},
+    {"depthwise", depthwise_cases},
+    {"elementwise", elementwise_cases},
+    {"matmul", matmul_cases},
+    {"pool", pool_cases},
+    {"reduce", reduce_cases},
+    {"resize", resize_cases},
+    {"resize_arg_max", resize_arg_max_cases},
     {"softmax", softmax_cases},
 };
 

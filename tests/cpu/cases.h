@@ -16,6 +16,7 @@ std::vector<Case> matmul_cases();
 std::vector<Case> pool_cases();
 std::vector<Case> reduce_cases();
 std::vector<Case> resize_cases();
+std::vector<Case> resize_arg_max_cases();
 std::vector<Case> softmax_cases();
 
 struct Family {

@@ -19,6 +19,7 @@ std::span<const compiler::KernelDesc> matmul_kernels();
 std::span<const compiler::KernelDesc> pool_kernels();
 std::span<const compiler::KernelDesc> reduce_kernels();
 std::span<const compiler::KernelDesc> resize_kernels();
+std::span<const compiler::KernelDesc> resize_arg_max_kernels();
 std::span<const compiler::KernelDesc> softmax_kernels();
 
 }  // namespace saccade::cpu

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx512.h"
+
+#include "cpu/kernels/resize_arg_max/resize_arg_max.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/resize_arg_max/resize_arg_max.inl"
+}
+
+void resize_arg_max(const compiler::KernelArgs& args) noexcept { run_resize_arg_max(args); }
+
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,11 @@
+#include "cpu/kernels/resize_arg_max/resize_arg_max.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/resize_arg_max/resize_arg_max.inl"
+}
+
+void resize_arg_max(const compiler::KernelArgs& args) noexcept { run_resize_arg_max(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

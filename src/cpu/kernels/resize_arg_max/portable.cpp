@@ -1,0 +1,12 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/resize_arg_max/resize_arg_max.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/resize_arg_max/resize_arg_max.inl"
+}
+
+void resize_arg_max(const compiler::KernelArgs& args) noexcept { run_resize_arg_max(args); }
+
+}  // namespace saccade::cpu::portable
