@@ -39,9 +39,14 @@ void run(const VerifyOptions& options) {
   if (options.executor == "planned") wanted.target = &cpu::target();
   int passed = 0, failed = 0, skipped = 0;
   nlohmann::json report = nlohmann::json::array();
+  // All folders are looked into before anything runs, so that a misspelt one costs no time.
+  std::vector<std::pair<std::string, std::vector<std::filesystem::path>>> found;
   for (const std::string& folder : options.folders) {
-    const std::vector<std::filesystem::path> cases = verify::find_cases(folder);
-    if (cases.empty()) throw Error(ErrorCode::not_found, folder + ": holds no model.onnx at any depth");
+    found.emplace_back(folder, verify::find_cases(folder));
+    if (found.back().second.empty())
+      throw Error(ErrorCode::not_found, folder + ": holds no model.onnx at any depth");
+  }
+  for (const auto& [folder, cases] : found) {
     for (const std::filesystem::path& path : cases) {
       const verify::CaseResult result = verify::run_case(path, wanted);
       const std::string reason = one_line(result.reason);
@@ -84,9 +89,10 @@ void add_verify(CLI::App& app) {
       ->check(CLI::IsMember({"planned", "reference"}));
   command->add_option("--isa", options->isa, "Highest instruction set to use: portable, avx2, avx512 or amx")
       ->type_name("ISA");
-  command->add_option("--rtol", options->tolerance.relative, "Relative tolerance")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  command
+      ->add_option("--rtol", options->tolerance.relative,
+                   "Relative tolerance (default: 0.001; bfloat16: 0.0078125)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--atol", options->tolerance.absolute, "Absolute tolerance")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -9,7 +9,8 @@
 namespace saccade::verify {
 
 struct Tolerance {
-  double relative = 1e-3;
+  /// nullopt: 1e-3, which is a unit in the last place of float16; for bfloat16, which is coarser, 2^-7.
+  std::optional<double> relative;
   double absolute = 1e-6;
 };
 

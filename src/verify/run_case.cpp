@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <exception>
 
 #include "import/onnx/test_data.h"
 #include "saccade/error.h"
@@ -19,16 +21,29 @@ struct Mismatch {
   std::string reason;
 };
 
-/// onnx 1.12 and older wrote tensors of bfloat16 as uint16, some without their shape.
+/// onnx 1.12 and older wrote tensors of bfloat16 as uint16, some of them flat.
 Tensor repaired(const Tensor& tensor, DType dtype, const Shape& shape) {
+  if (dtype != DType::bf16) return tensor;
   Tensor result = tensor;
-  if (dtype == DType::bf16 && tensor.dtype() == DType::u16)
+  if (tensor.dtype() == DType::u16)
     result = Tensor::view(DType::bf16, tensor.shape(), const_cast<void*>(tensor.raw()),
                           std::make_shared<const Tensor>(tensor));
   const bool concrete = std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim >= 0; });
   if (result.dtype() == DType::bf16 && result.rank() == 1 && concrete &&
       element_count(shape) == result.count())
     result = result.reshaped(shape);
+  return result;
+}
+
+/// The same versions wrote only the first element of a tensor whose type alone counts (CastLike).
+Tensor repeated(const Tensor& tensor, const Shape& shape) {
+  const bool concrete = std::all_of(shape.begin(), shape.end(), [](std::int64_t dim) { return dim >= 0; });
+  if (tensor.shape() != Shape{1} || !concrete || element_count(shape) <= 1) return tensor;
+  Tensor result(tensor.dtype(), shape);
+  const std::size_t size = dtype_size(tensor.dtype());
+  for (std::int64_t i = 0; i < result.count(); ++i)
+    std::memcpy(static_cast<std::byte*>(result.raw()) + static_cast<std::size_t>(i) * size, tensor.raw(),
+                size);
   return result;
 }
 
@@ -39,18 +54,23 @@ std::vector<Tensor> read_inputs(const Model& model, const fs::path& folder) {
   std::vector<NamedTensor> given;
   for (const fs::path& file : numbered_files(folder, "input"))
     given.push_back(import::read_onnx_tensor(file));
+  if (given.size() > wanted.size())
+    throw Mismatch{fmt::format("{} holds {} inputs, the model has {}", folder.filename().string(),
+                               given.size(), wanted.size())};
   std::vector<Tensor> inputs;
+  bool old = false;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto named = std::find_if(given.begin(), given.end(),
-                                    [&](const NamedTensor& t) { return t.name == wanted[i].name; });
-    if (named != given.end())
-      inputs.push_back(repaired(named->tensor, wanted[i].dtype, wanted[i].shape));
-    else if (i < given.size())
-      inputs.push_back(repaired(given[i].tensor, wanted[i].dtype, wanted[i].shape));
-    else
+    auto found = std::find_if(given.begin(), given.end(),
+                              [&](const NamedTensor& t) { return t.name == wanted[i].name; });
+    if (found == given.end() && i < given.size()) found = given.begin() + static_cast<std::ptrdiff_t>(i);
+    if (found == given.end())
       throw Mismatch{
           fmt::format("{} has no tensor for input '{}'", folder.filename().string(), wanted[i].name)};
+    old = old || (wanted[i].dtype == DType::bf16 && found->tensor.dtype() == DType::u16);
+    inputs.push_back(repaired(found->tensor, wanted[i].dtype, wanted[i].shape));
   }
+  if (old)
+    for (std::size_t i = 0; i < wanted.size(); ++i) inputs[i] = repeated(inputs[i], wanted[i].shape);
   return inputs;
 }
 
@@ -69,8 +89,9 @@ void check_data_set(const Model& model, const fs::path& folder, const CaseOption
   const std::vector<Tensor> outputs = execute(model, inputs, options);
   const std::vector<fs::path> files = numbered_files(folder, "output");
   if (files.empty()) throw Mismatch{fmt::format("{} holds no output_0.pb", folder.filename().string())};
-  if (files.size() > outputs.size())
-    throw Mismatch{fmt::format("{} outputs are expected, the model has {}", files.size(), outputs.size())};
+  if (files.size() != outputs.size())
+    throw Mismatch{fmt::format("{} holds {} outputs, the model has {}", folder.filename().string(),
+                               files.size(), outputs.size())};
   for (std::size_t i = 0; i < files.size(); ++i) {
     const Tensor want =
         repaired(import::read_onnx_tensor(files[i]).tensor, outputs[i].dtype(), outputs[i].shape());
@@ -97,9 +118,8 @@ void run_without_data(const Model& model, const CaseOptions& options) {
   model.interpret(zeros);
 }
 
-void run(const fs::path& folder, const CaseOptions& options) {
-  const Model model = Model::load(folder / "model.onnx");
-  const std::vector<fs::path> sets = data_sets(folder);
+void run(const fs::path& file, const std::vector<fs::path>& sets, const CaseOptions& options) {
+  const Model model = Model::load(file);
   if (sets.empty()) run_without_data(model, options);
   for (const fs::path& set : sets) check_data_set(model, set, options);
 }
@@ -112,16 +132,19 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
   const bool must_fail = fs::exists(folder / "must_fail.txt", ignored);
   std::string out_of_scope;
   try {
-    import::OnnxSurvey survey = import::survey_onnx(folder / "model.onnx");
-    result.opset = survey.opset;
-    result.operators = std::move(survey.operators);
-    out_of_scope = std::move(survey.out_of_scope);
-  } catch (const Error&) {
-    // Loading it will say the same.
-  }
-  try {
-    if (!must_fail && data_sets(folder).empty()) throw Mismatch{"holds no test_data_set_* folder"};
-    run(folder, options);
+    const fs::path file = case_model(folder);
+    if (file.empty()) throw Mismatch{"holds no model.onnx"};
+    const std::vector<fs::path> sets = data_sets(folder);
+    if (!must_fail && sets.empty()) throw Mismatch{"holds no test_data_set_* folder"};
+    try {
+      import::OnnxSurvey survey = import::survey_onnx(file);
+      result.opset = survey.opset;
+      result.operators = std::move(survey.operators);
+      out_of_scope = std::move(survey.out_of_scope);
+    } catch (const Error&) {
+      // Loading it will say the same.
+    }
+    run(file, sets, options);
     result.outcome = must_fail ? Outcome::failed : Outcome::passed;
     if (must_fail) result.reason = "ran, but must_fail.txt says that it must not";
   } catch (const Mismatch& mismatch) {
@@ -132,6 +155,8 @@ CaseResult run_case(const fs::path& folder, const CaseOptions& options) {
       result.outcome = Outcome::passed;
     else
       result.reason = error.what();
+  } catch (const std::exception& error) {
+    result.reason = fmt::format("not an Error but {}", error.what());
   }
   if (result.unsupported && !must_fail && !out_of_scope.empty()) {
     result.outcome = Outcome::skipped;

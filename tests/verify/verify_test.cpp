@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "cpu/target.h"
 #include "import/onnx_model.h"
@@ -130,6 +131,105 @@ TEST_F(VerifyTest, FindsCasesAtAnyDepth) {
   EXPECT_EQ(find_cases(root_), (std::vector<fs::path>{root_ / "a/deep/one", root_ / "b"}));
   EXPECT_EQ(find_cases(root_ / "b"), std::vector<fs::path>{root_ / "b"});
   EXPECT_THROW(find_cases(root_ / "none"), Error);
+}
+
+TEST_F(VerifyTest, FoldersThatShouldBeCasesCount) {
+  write_floats(root_ / "no_model/test_data_set_0/output_0.pb", {1});
+  write(root_ / "must_fail_alone/must_fail.txt", "");
+  fs::create_directories(root_ / "nothing/below");
+  EXPECT_EQ(find_cases(root_), (std::vector<fs::path>{root_ / "must_fail_alone", root_ / "no_model"}));
+  for (const fs::path& folder : find_cases(root_)) {
+    const CaseResult result = run_case(folder, planned());
+    EXPECT_EQ(result.outcome, Outcome::failed);
+    EXPECT_EQ(result.reason, "holds no model.onnx");
+  }
+}
+
+TEST_F(VerifyTest, TheModelMayHaveAnotherNameIfItIsTheOnlyOne) {
+  const fs::path folder = subtraction("sub", {4, 5});
+  fs::rename(folder / "model.onnx", folder / "subtract.onnx");
+  EXPECT_EQ(case_model(folder), folder / "subtract.onnx");
+  EXPECT_EQ(run_case(folder, planned()).outcome, Outcome::passed);
+  fs::copy(folder / "subtract.onnx", folder / "second.onnx");
+  EXPECT_EQ(case_model(folder), fs::path());
+  fs::copy(folder / "second.onnx", folder / "model.onnx");
+  EXPECT_EQ(case_model(folder), folder / "model.onnx");
+}
+
+TEST_F(VerifyTest, LinksAreFollowedOnceAndNeverInCircles) {
+  subtraction("real/one", {4, 5});
+  fs::create_directory_symlink(root_ / "real", root_ / "real/one/up");
+  fs::create_directory_symlink(root_ / "real/one", root_ / "again");
+  EXPECT_EQ(find_cases(root_).size(), 1u);
+  EXPECT_EQ(run_case(root_ / "again", planned()).outcome, Outcome::passed);
+  EXPECT_EQ(find_cases(root_ / "again"), std::vector<fs::path>{root_ / "again"});
+}
+
+TEST_F(VerifyTest, TooFewAndTooManyFilesAreWrong) {
+  const auto reason = [&](const std::string& name, const std::function<void(const fs::path&)>& change) {
+    const fs::path folder = subtraction(name, {4, 5});
+    change(folder / "test_data_set_0");
+    const CaseResult result = run_case(folder, planned());
+    EXPECT_EQ(result.outcome, Outcome::failed) << name;
+    return result.reason;
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(reason("a", [](const fs::path& set) { fs::remove(set / "input_1.pb"); }), "no tensor for input 'b'");
+  has(reason("b", [](const fs::path& set) { fs::remove(set / "input_0.pb"); }),
+      "input_1.pb but no input_0.pb");
+  has(reason("c",
+             [](const fs::path& set) {
+               write_floats(set / "input_2.pb", {1, 2});
+             }),
+      "3 inputs, the model has 2");
+  has(reason("d", [](const fs::path& set) { fs::remove(set / "output_0.pb"); }), "no output_0.pb");
+  has(reason("e",
+             [](const fs::path& set) {
+               write_floats(set / "output_1.pb", {1, 2});
+             }),
+      "2 outputs, the model has 1");
+  has(reason("f", [](const fs::path& set) { write_floats(set / "output_2.pb", {1, 2}); }), "no output_1.pb");
+  has(reason("g", [](const fs::path& set) { write(set / "input_0.pb", ""); }), "is empty");
+  has(reason("h",
+             [](const fs::path& set) {
+               write(set / "input_0.pb", std::string("\x08\x02\x10\x01\x22\x08\0\0", 8));
+             }),
+      "input_0.pb");
+  has(reason("i", [](const fs::path& set) { write_floats(set / "input_0.pb", {1, 2, 3}); }), "3");
+  has(reason("j",
+             [](const fs::path& set) {
+               onnx::TensorProto tensor;
+               tensor.set_data_type(import::onnx_type(DType::f64));
+               tensor.add_dims(2);
+               for (const double v : {1.0, 2.0}) tensor.add_double_data(v);
+               write(set / "input_0.pb", tensor.SerializeAsString());
+             }),
+      "float64");
+}
+
+TEST_F(VerifyTest, OutputsOfTwoBytesAreComparedToTheirPrecision) {
+  import::OnnxModel model(13);
+  model.input("x", DType::f32, {2}).output("y", DType::bf16, {2});
+  model.node("Cast", {"x"}, {"y"}).set("to", std::int64_t{16});
+  const fs::path folder = root_ / "cast";
+  write(folder / "model.onnx", model.bytes());
+  write_floats(folder / "test_data_set_0/input_0.pb", {0.8203125f, 1});
+  const auto expect = [&](std::int32_t first, const Tolerance& tolerance) {
+    onnx::TensorProto tensor;
+    tensor.set_data_type(import::onnx_type(DType::bf16));
+    tensor.add_dims(2);
+    tensor.add_int32_data(first), tensor.add_int32_data(0x3f80);
+    write(folder / "test_data_set_0/output_0.pb", tensor.SerializeAsString());
+    CaseOptions options = planned();
+    options.tolerance = tolerance;
+    return run_case(folder, options).outcome;
+  };
+  EXPECT_EQ(expect(0x3f52, {}), Outcome::passed);
+  EXPECT_EQ(expect(0x3f51, {}), Outcome::passed);  // one unit in the last place
+  EXPECT_EQ(expect(0x3f51, {1e-3, 0}), Outcome::failed);
+  EXPECT_EQ(expect(0x3f4f, {}), Outcome::failed);
 }
 
 TEST(Compare, KnowsEveryKindOfNumber) {

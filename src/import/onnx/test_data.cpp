@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -18,6 +19,9 @@ namespace {
 template <class Message>
 Message parse_file(const std::filesystem::path& path) {
   const MappedFile file = map_file(path);
+  if (file.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorCode::limit, path.string() + ": is larger than 2 GiB");
+  if (file.bytes.empty()) throw Error(ErrorCode::invalid_model, path.string() + ": is empty");
   Message message;
   if (!message.ParseFromArray(file.bytes.data(), static_cast<int>(file.bytes.size())))
     throw Error(ErrorCode::invalid_model, path.string() + ": the protobuf message does not parse");
