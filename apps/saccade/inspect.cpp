@@ -1,5 +1,6 @@
 // saccade inspect: what a model is, needs and costs.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
@@ -130,8 +131,8 @@ Json counts_json(const List& counts) {
   fmt::print("{} ({}{}{}) cannot be run. Missing:\n", path, imported.format,
              imported.producer.empty() ? "" : ", ", imported.producer);
   for (const import::Missing& each : imported.missing)
-    fmt::print("  {} x{}: {} (for instance at '{}')\n", each.op, each.nodes.size(), each.reason,
-               each.nodes.empty() ? "" : each.nodes.front());
+    fmt::print("  {} x{}: {}, at '{}'\n", each.op, each.nodes.size(), each.reason,
+               fmt::join(each.nodes, "', '"));
   std::fflush(stdout);
   throw Error(ErrorCode::unsupported, path + ": " + import::missing_message(imported.missing));
 }

@@ -1,4 +1,4 @@
-// The real program: infer, inspect and bench.
+// The real program: infer, inspect, verify and bench.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -164,11 +164,15 @@ TEST_F(Commands, InspectListsEverythingThatIsMissing) {
   EXPECT_EQ(text.code, 1);
   EXPECT_NE(text.out.find("Frobnicate"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("Transmogrify"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(" x2: unknown operator, at 'Frobnicate_a', 'Frobnicate_y'\n"), std::string::npos)
+      << text.out;
   const Result result = run({"inspect", at("odd.onnx"), "--json"});
   EXPECT_EQ(result.code, 1);
   const json j = json::parse(result.out);
   EXPECT_FALSE(j["supported"]);
-  EXPECT_EQ(j["missing"].size(), 2u);
+  ASSERT_EQ(j["missing"].size(), 2u);
+  EXPECT_EQ(j["missing"][0]["nodes"], (json{"Frobnicate_a", "Frobnicate_y"}));
+  EXPECT_EQ(j["missing"][1]["nodes"], json{"Transmogrify_c"});
   cli::write_npy(folder_ / "v.npy", Tensor::zeros(DType::f32, {1, 4}));
   const Result infer = run({"infer", at("odd.onnx"), "--input", at("v.npy"), "--output", at("out")});
   EXPECT_EQ(infer.code, 1);
@@ -209,6 +213,55 @@ TEST_F(Commands, BenchReportsConfigurationsAndLayers) {
   ASSERT_EQ(text.code, 0) << text.err;
   EXPECT_NE(text.out.find("median ms"), std::string::npos);
   EXPECT_TRUE(json::accept(testing::content(at("bench.json"))));
+}
+
+/// A case that holds y = Relu(x) of four elements, with these as what must come out.
+void write_case(const std::filesystem::path& folder, const std::vector<float>& expected) {
+  std::filesystem::create_directories(folder / "test_data_set_0");
+  testing::OnnxWriter onnx;
+  onnx.input("x", {4});
+  onnx.node("Relu", {"x"}, {"y"});
+  onnx.output("y", {4});
+  onnx.write(folder / "model.onnx");
+  const auto tensor = [&](const char* name, const std::vector<float>& values) {
+    const testing::Message message = testing::Message().number(1, 4).number(2, 1).text(
+        9, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+    std::ofstream(folder / "test_data_set_0" / name, std::ios::binary) << message.bytes();
+  };
+  tensor("input_0.pb", {-1, 0, 1, 100});
+  tensor("output_0.pb", expected);
+}
+
+TEST_F(Commands, VerifyCountsWhatPassesFailsAndIsLeftOut) {
+  write_case(folder_ / "cases/good", {0, 0, 1, 100});
+  write_case(folder_ / "cases/deep/down/near", {0, 0, 1, 100.05f});
+  write_case(folder_ / "cases/wrong", {0, 0, 2, 100});
+  write_case(folder_ / "cases/refused", {});
+  std::ofstream(folder_ / "cases/refused/model.onnx") << "dummy";
+  std::ofstream(folder_ / "cases/refused/must_fail.txt");
+  for (const std::vector<std::string>& how : {std::vector<std::string>{},
+                                              {"--executor", "reference"},
+                                              {"--executor", "planned", "--isa", "portable"}}) {
+    std::vector<std::string> arguments{"verify", at("cases")};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, 1);
+    EXPECT_TRUE(result.out.ends_with("3 passed, 1 failed, 0 skipped\n")) << result.out;
+    EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 2) << result.out;
+    EXPECT_NE(result.out.find(at("cases/wrong") + ": "), std::string::npos) << result.out;
+  }
+  const Result direct = run({"verify", at("cases/good"), at("cases/refused")});
+  EXPECT_EQ(direct.code, 0);
+  EXPECT_EQ(direct.out, "2 passed, 0 failed, 0 skipped\n");
+  EXPECT_EQ(run({"verify", at("cases/deep"), "--rtol", "1e-4"}).code, 1);
+  EXPECT_EQ(run({"verify", at("cases/deep"), "--rtol", "0", "--atol", "0.1"}).code, 0);
+  std::filesystem::create_directories(folder_ / "nothing");
+  expect_failure({"verify", at("cases/good"), at("nothing")}, 1, "holds no model.onnx");
+  expect_failure({"verify", at("cases/good"), at("gone")}, 1, "gone");
+  expect_failure({"verify", model_}, 1, "not a folder");
+  EXPECT_EQ(run({"verify"}).code, 2);
+  EXPECT_EQ(run({"verify", at("cases"), "--executor", "fast"}).code, 2);
+  EXPECT_EQ(run({"verify", at("cases"), "--rtol", "-1"}).code, 2);
 }
 
 TEST_F(Commands, UsageErrors) {

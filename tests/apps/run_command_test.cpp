@@ -126,6 +126,32 @@ TEST_F(RunCommand, PicturesWork) {
   EXPECT_THAT(jpeg.out, HasSubstr("chroma green"));
 }
 
+TEST_F(RunCommand, ColoursComeInTheOrderThatTheModelAsksForAndTheRunSaysSo) {
+  // The network copies its first channel: on pure red that is 1 in RGB and 0 in BGR.
+  testing::OnnxWriter onnx;
+  const std::vector<float> first = {1, 0, 0};
+  onnx.input("picture", {1, 3, 8, 6});
+  onnx.constant("w", {1, 3, 1, 1}, std::span<const float>(first));
+  onnx.node("Conv", {"picture", "w"}, {"mask"});
+  onnx.output("mask", {1, 1, 8, 6});
+  onnx.write(model);
+  const auto red = scratch / "red.png", mask = scratch / "mask.png", yaml = scratch / "model.yaml";
+  ffmpeg("-f lavfi -i color=red:s=16x12,format=gbrp -frames:v 1 {}", {red});
+  const auto value = [&](const std::string& spec, const std::string& said_too) {
+    write_text(yaml, spec);
+    const testing::Result result = run(with(red, mask, {"--effect", "mask", "--overwrite"}));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out + result.err, HasSubstr(said_too));
+    const std::string pixels = test::raw_frames(mask, "gray");
+    EXPECT_EQ(pixels, std::string(16 * 12, pixels.at(0)));
+    return static_cast<int>(static_cast<unsigned char>(pixels.at(0)));
+  };
+  EXPECT_EQ(value("output: {kind: probability}", "rgb"), 255);
+  EXPECT_EQ(value("input: {color: bgr}\noutput: {kind: probability}", "bgr"), 0);
+  EXPECT_EQ(value("input: {scale: 1/510}\noutput: {kind: probability}", "(byte * "), 128);
+  EXPECT_EQ(value("input: {mean: 0.5, std: 2}\noutput: {kind: probability}", "- 0.5) / 2"), 64);
+}
+
 TEST_F(RunCommand, BadInputsAreRefusedInOneLine) {
   const auto out = scratch / "out.mp4";
   expect_refused(with(scratch / "none.mp4", out), "none.mp4: cannot open: No such file or directory");
