@@ -228,7 +228,8 @@ DType result_dtype(const ir::Graph& graph, const ir::Node& node, std::size_t ind
   if (is_one_of(op, {"Shape", "Size", "ArgMax", "ArgMin", "NonZero", "NonMaxSuppression"})) return DType::i64;
   if (is_one_of(op, {"TopK", "MaxPool"}) && index == 1) return DType::i64;
   if (op == "Unique" && index > 0) return DType::i64;
-  if ((op == "CosineWindow" || op == "MelWeightMatrix" || op == "EyeLike") && node.has("dtype"))
+  if (is_one_of(op, {"CosineWindow", "MelWeightMatrix", "EyeLike", "RandomNormal", "RandomUniform"}) &&
+      node.has("dtype"))
     return parse_dtype(node.text("dtype", "float32")).value_or(DType::f32);
   if (op == "LayerNormalization" && index > 0) return DType::f32;
   if (op == "TfIdfVectorizer") return DType::f32;

@@ -122,6 +122,8 @@ constexpr const OpDef* kAll[] = {
     &kQuantizeLinear,
     &kRMSNormalization,
     &kRNN,
+    &kRandomNormal,
+    &kRandomUniform,
     &kRange,
     &kReciprocal,
     &kReduceL1,

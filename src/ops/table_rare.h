@@ -26,6 +26,8 @@ extern const OpDef kMelWeightMatrix;
 extern const OpDef kNonMaxSuppression;
 extern const OpDef kRMSNormalization;
 extern const OpDef kRNN;
+extern const OpDef kRandomNormal;
+extern const OpDef kRandomUniform;
 extern const OpDef kRoiAlign;
 extern const OpDef kRotaryEmbedding;
 extern const OpDef kSTFT;

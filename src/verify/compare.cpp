@@ -65,11 +65,16 @@ std::optional<std::string> compare_elements(const Tensor& got, const Tensor& wan
 
 }  // namespace
 
-std::optional<std::string> difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+std::optional<std::string> difference_of_type(const Tensor& got, const Tensor& want) {
   if (got.dtype() != want.dtype())
     return fmt::format("expected {}, got {}", dtype_name(want.dtype()), dtype_name(got.dtype()));
   if (got.shape() != want.shape())
     return fmt::format("expected shape {}, got {}", shape_string(want.shape()), shape_string(got.shape()));
+  return std::nullopt;
+}
+
+std::optional<std::string> difference(const Tensor& got, const Tensor& want, const Tolerance& tolerance) {
+  if (auto different = difference_of_type(got, want)) return different;
   switch (got.dtype()) {
     case DType::f32:
       return compare_elements<float>(got, want, tolerance);

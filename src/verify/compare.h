@@ -14,6 +14,9 @@ struct Tolerance {
   double absolute = 1e-6;
 };
 
+/// nullopt where dtype and shape are the same.
+std::optional<std::string> difference_of_type(const Tensor& got, const Tensor& want);
+
 /// nullopt where `got` has the dtype and shape of `want` and every element fulfils |got - want| <= absolute +
 /// relative |want|; NaN equals NaN, infinities equal themselves. Else one line that says what differs, how
 /// many elements, and the worst of them.

@@ -174,6 +174,7 @@ class Rewriter {
       to_.types[v] = (*after)[i];
       const Shape& was = (*before)[i].shape;
       const Shape& is = (*after)[i].shape;
+      if (is != was && op.is(ops::kNondeterministic)) refuse(node, "draws other numbers for other samples");
       if (is == scaled(was))
         batched_[v] = any_batched || is != was;
       else if (any_batched || is != was)

@@ -33,6 +33,8 @@ class OnnxOperator {
                std::vector<ir::ValueId> inputs);
 
   std::string_view op() const { return node_.op_type(); }
+  /// What messages call the node; no other node of the model has it.
+  const std::string& label() const { return label_; }
   /// Version of the operator set that the node belongs to.
   std::int64_t opset() const { return opset_; }
 
@@ -156,6 +158,7 @@ std::span<const OnnxTranslation> indexing_translations();
 std::span<const OnnxTranslation> math_translations();
 std::span<const OnnxTranslation> normalization_translations();
 std::span<const OnnxTranslation> pool_translations();
+std::span<const OnnxTranslation> random_translations();
 std::span<const OnnxTranslation> recurrent_translations();
 std::span<const OnnxTranslation> reduce_translations();
 std::span<const OnnxTranslation> resize_translations();

@@ -18,8 +18,8 @@ const OnnxTranslation* find_translation(std::string_view op) {
     for (const auto group :
          {activation_translations(), attention_translations(), constant_translations(),
           control_flow_translations(), conv_translations(), indexing_translations(), math_translations(),
-          normalization_translations(), pool_translations(), recurrent_translations(), reduce_translations(),
-          resize_translations(), shape_translations(), signal_translations()})
+          normalization_translations(), pool_translations(), random_translations(), recurrent_translations(),
+          reduce_translations(), resize_translations(), shape_translations(), signal_translations()})
       for (const OnnxTranslation& entry : group) table.emplace(entry.op, &entry);
     return table;
   }();
