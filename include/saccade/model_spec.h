@@ -17,7 +17,7 @@ enum class ResizeRule : std::uint8_t { bilinear, area, mediapipe };
 enum class Fit : std::uint8_t { stretch, letterbox };
 /// What the output tensor means.
 enum class OutputKind : std::uint8_t {
-  probability,   ///< one channel, 0..1 (or `foreground_channel` of several)
+  probability,   ///< one channel, 0..1 (or `foreground_channel` of several), or a channel a class
   logits,        ///< one channel, sigmoid to be applied
   class_logits,  ///< one channel a class, arg max decides
   class_map,     ///< integer class index a pixel
@@ -42,8 +42,10 @@ struct OutputSpec {
   TensorLayout layout = TensorLayout::nchw;
   std::vector<std::string> class_names;  ///< by channel or index; may be empty
   std::vector<std::array<std::uint8_t, 3>> class_colors;
-  int background_class = 0;    ///< class that is not foreground, for class_logits and class_map
-  int foreground_channel = 0;  ///< the channel that counts, for probability, logits and alpha of several
+  int background_class = 0;  ///< class that is not foreground, for class_logits and class_map
+  /// The channel that counts, for probability, logits and alpha of several; -1: not said. Then several
+  /// channels of probability are one for each class.
+  int foreground_channel = -1;
 };
 
 struct ModelSpec {

@@ -52,6 +52,8 @@ class ModelNetwork : public Network {
         axes_(axes_of(spec_.input.layout)) {
     const TensorInfo& info = plan_.outputs()[output];
     output_ = vision::output_layout(spec_.output, info.dtype, info.shape);
+    spec_.input.width = input_width();  // for the user: what is used, where the model left it free too
+    spec_.input.height = input_height();
   }
   const ModelSpec& spec() const override { return spec_; }
   int input_width() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.width]); }
@@ -94,7 +96,7 @@ Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::str
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}: input '{}' is {}, which has {} channels where {} are expected; a model.yaml "
                             "beside the model can say "
-                            "otherwise (input.layout, input.order)",
+                            "otherwise (input.layout, input.color)",
                             name, input.name, shape_string(input.shape), shape[axes.channels], channels));
   }
   return shape;

@@ -48,10 +48,6 @@ int class_index(const std::string& text, const OutputSpec& spec) {
                                         : "it knows " + known + (names.size() > 24 ? ", …" : "")));
 }
 
-bool has_classes(const OutputSpec& spec) {
-  return spec.kind == OutputKind::class_logits || spec.kind == OutputKind::class_map;
-}
-
 bool same_picture(const media::VideoFormat& a, const AVFrame& b) {
   AVColorRange range = b.color_range;
   return a.width == b.width && a.height == b.height &&
@@ -116,7 +112,8 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
       converted_pool_(flow.work.pixel_format, flow.decoded.width, flow.decoded.height),
       work_pool_(flow.work.pixel_format, flow.work.width, flow.work.height),
       result_pool_(flow.result.pixel_format, flow.result.width, flow.result.height) {
-  if (options.effect == Effect::overlay && options.classes.empty() && has_classes(network.spec().output)) {
+  if (options.effect == Effect::overlay && options.classes.empty() &&
+      vision::has_classes(network.spec().output, network.output())) {
     class_mapper_.emplace(preprocessor_.geometry(), network.spec().output, network.output(), isa);
   }
 }

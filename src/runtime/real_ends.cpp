@@ -32,6 +32,43 @@ ir::Node counterpart(const char* op, const ir::Node& like, ir::ValueId from, std
   return node;
 }
 
+bool is_other_float(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f64;
+}
+
+/// Integers that a float32 can stand for well enough to be rounded to.
+bool is_plain_integer(DType dtype) {
+  return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::u16 || dtype == DType::i16 ||
+         dtype == DType::i32;
+}
+
+/// What results of that type become; the type itself where they may stay.
+DType readable(DType dtype) {
+  if (is_other_float(dtype)) return DType::f32;
+  const bool stays = dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i32 || dtype == DType::i64;
+  return stays ? dtype : DType::i32;
+}
+
+ir::Node conversion(const char* op, std::string name, ir::ValueId from, ir::ValueId to) {
+  ir::Node node{std::move(name), op, {from}, {to}, {}};
+  return node;
+}
+
+ir::Node cast(std::string name, ir::ValueId from, ir::ValueId to, DType dtype) {
+  ir::Node node = conversion("Cast", std::move(name), from, to);
+  node.attributes.emplace("to", std::string(dtype_name(dtype)));
+  return node;
+}
+
+/// A value like `id` under its name, which `id` gives up.
+ir::ValueId take_place(ir::Graph& graph, ir::ValueId id, DType dtype) {
+  ir::Value value = graph.value(id);
+  value.dtype = dtype;
+  value.constant.reset();
+  graph.value(id).name += ":model";
+  return graph.add_value(std::move(value));
+}
+
 }  // namespace
 
 Model with_real_ends(const Model& model) {
@@ -41,7 +78,22 @@ Model with_real_ends(const Model& model) {
   std::vector<ir::Node> first;
   for (ir::ValueId& input : graph.inputs) {
     const ir::Node* node = dequantisation(graph, uses, input);
-    if (node == nullptr) continue;
+    if (node == nullptr) {
+      const DType dtype = graph.value(input).dtype;
+      if (!is_other_float(dtype) && !is_plain_integer(dtype)) continue;
+      const ir::ValueId real = take_place(graph, input, DType::f32);
+      ir::ValueId from = real;
+      if (is_plain_integer(dtype)) {
+        ir::Value rounded = graph.value(real);
+        rounded.name += ":rounded";
+        from = graph.add_value(std::move(rounded));
+        first.push_back(conversion("Round", graph.value(from).name, real, from));
+      }
+      first.push_back(cast(graph.value(input).name, from, input, dtype));
+      input = real;
+      changed = true;
+      continue;
+    }
     ir::Value real = graph.value(input);
     real.dtype = DType::f32;
     graph.value(input).name += ":int";
@@ -58,7 +110,15 @@ Model with_real_ends(const Model& model) {
     const std::int64_t index = uses.producer(output);
     if (index < 0 || static_cast<std::size_t>(index) >= count) continue;
     const ir::Node like = graph.nodes[static_cast<std::size_t>(index)];
-    if (like.op != "QuantizeLinear" || graph.value(like.inputs[0]).dtype != DType::f32) continue;
+    if (like.op != "QuantizeLinear" || graph.value(like.inputs[0]).dtype != DType::f32) {
+      const DType dtype = graph.value(output).dtype;
+      if (readable(dtype) == dtype) continue;
+      const ir::ValueId result = take_place(graph, output, readable(dtype));
+      graph.nodes.push_back(cast(graph.value(result).name + ":cast", output, result, readable(dtype)));
+      output = result;
+      changed = true;
+      continue;
+    }
     const std::string name = graph.value(output).name;
     graph.value(output).name += ":int";
     ir::Value real = graph.value(output);

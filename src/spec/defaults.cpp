@@ -47,9 +47,15 @@ bool within_zero_and_one(std::string_view producer) {
   return producer.empty() || std::find(kBounded.begin(), kBounded.end(), producer) != kBounded.end();
 }
 
+/// Whether channels already are probabilities of classes.
+bool is_one_of_several(std::string_view producer) {
+  return producer == "Softmax" || producer == "Sigmoid" || producer == "HardSigmoid";
+}
+
 OutputKind kind_of(const Declared& output, std::int64_t channel_count) {
   if (!is_float(output.dtype)) return OutputKind::class_map;
-  if (channel_count != 1) return OutputKind::class_logits;
+  if (channel_count != 1)
+    return is_one_of_several(output.producer) ? OutputKind::probability : OutputKind::class_logits;
   return within_zero_and_one(output.producer) ? OutputKind::probability : OutputKind::logits;
 }
 
@@ -60,6 +66,7 @@ ModelSpec defaults(const std::string& stem, const Signature& signature) {
   spec.name = stem;
   spec.source = "defaults";
   std::int64_t colors = 3;
+  bool several = false;  // classes
   if (!signature.inputs.empty()) {
     const Declared& input = signature.inputs.front();
     spec.input.layout = input_layout(input.shape);
@@ -72,12 +79,11 @@ ModelSpec defaults(const std::string& stem, const Signature& signature) {
     spec.output.layout = output_layout(output.shape, spec.input.layout);
     const std::int64_t count = channels(output.shape, spec.output.layout);
     spec.output.kind = kind_of(output, count);
-    if (spec.output.kind == OutputKind::class_logits &&
-        count == static_cast<std::int64_t>(kVocClasses.size()))
+    several = count != 1 || output.producer == "ArgMax";
+    if (several && count == static_cast<std::int64_t>(kVocClasses.size()))
       spec.output.class_names.assign(kVocClasses.begin(), kVocClasses.end());
   }
-  const bool torch_like =
-      spec.input.layout == TensorLayout::nchw && colors == 3 && spec.output.kind == OutputKind::class_logits;
+  const bool torch_like = spec.input.layout == TensorLayout::nchw && colors == 3 && several;
   if (torch_like && spec.input.scale != 1.0f) {
     spec.input.mean = kImageNetMean;
     spec.input.stddev = kImageNetStddev;

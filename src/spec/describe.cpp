@@ -29,6 +29,11 @@ std::string describe(const ModelSpec& model) {
   if (in.width > 0 || in.height > 0) text += fmt::format(", to {}x{}", in.width, in.height);
   text += fmt::format("\noutput: {}{} {}\n", out.tensor.empty() ? "" : out.tensor + " ",
                       name_of(kOutputKinds, out.kind), name_of(kLayouts, out.layout));
+  if (out.foreground_channel >= 0)
+    text += fmt::format("foreground: channel {}\n", out.foreground_channel);
+  else if (out.kind == OutputKind::class_logits || out.kind == OutputKind::class_map)
+    text += out.background_class < 0 ? std::string("background: no class\n")
+                                     : fmt::format("background: class {}\n", out.background_class);
   if (!out.class_names.empty()) {
     std::string names;
     for (const std::string& name : out.class_names) names += (names.empty() ? "" : ", ") + name;

@@ -205,7 +205,9 @@ void read_output(const Place& place, OutputSpec& output) {
           {"background",
            [&](const Place& p) { output.background_class = p.integer(-1, static_cast<int>(kMostClasses)); }},
           {"foreground_channel",
-           [&](const Place& p) { output.foreground_channel = p.integer(0, static_cast<int>(kMostClasses)); }},
+           [&](const Place& p) {
+             output.foreground_channel = p.integer(-1, static_cast<int>(kMostClasses));
+           }},
       });
 }
 

@@ -73,7 +73,7 @@ struct ClassMapper::Impl {
 
 ClassMapper::ClassMapper(const Geometry& geometry, const OutputSpec& spec, const OutputLayout& layout,
                          Isa isa) {
-  if (spec.kind != OutputKind::class_logits && spec.kind != OutputKind::class_map)
+  if (!has_classes(spec, layout))
     throw Error(ErrorCode::unsupported, "the model's output carries no classes: it has one foreground only");
   if (layout.channels > kMaxClasses)
     throw Error(ErrorCode::unsupported,
@@ -92,7 +92,7 @@ void ClassMapper::run(const void* output, const PlaneView& classes, Workspace& w
     throw Error(ErrorCode::invalid_argument,
                 "class plane of " + std::to_string(classes.width) + "x" + std::to_string(classes.height) +
                     ", expected " + std::to_string(g.stored_width) + "x" + std::to_string(g.stored_height));
-  if (impl_->kind == OutputKind::class_logits)
+  if (impl_->kind != OutputKind::class_map)
     return impl_->run_logits(static_cast<const float*>(output), classes, workspace);
   switch (impl_->layout.dtype) {
     case DType::u8:

@@ -49,7 +49,7 @@ void read_members(const void* output, const NetworkRows& rows, int row,
 }  // namespace
 
 OutputLayout output_layout(const OutputSpec& spec, DType dtype, const Shape& shape) {
-  const auto refuse = [&](const char* why) -> OutputLayout {
+  const auto refuse = [&](const std::string& why) -> OutputLayout {
     throw Error(ErrorCode::shape_mismatch,
                 "output '" + spec.tensor + "' of shape " + shape_string(shape) + ": " + why);
   };
@@ -77,11 +77,26 @@ OutputLayout output_layout(const OutputSpec& spec, DType dtype, const Shape& sha
   } else if (dtype != DType::f32) {
     return refuse("only float32 can be read as probabilities or logits");
   }
-  if (spec.kind == OutputKind::logits && layout.channels != 1)
-    return refuse("logits have one channel; for several classes use class_logits");
+  const bool says_which = spec.foreground_channel >= 0;
+  const bool one_counts = spec.kind == OutputKind::probability || spec.kind == OutputKind::logits ||
+                          spec.kind == OutputKind::alpha;
+  if (one_counts && spec.foreground_channel >= layout.channels)
+    return refuse("there is no channel " + std::to_string(spec.foreground_channel) +
+                  ", which output.foreground_channel names");
+  if (spec.kind == OutputKind::logits && layout.channels != 1 && !says_which)
+    return refuse(
+        "logits have one channel; for several classes use class_logits, for one of several channels "
+        "foreground_channel");
+  if (spec.kind == OutputKind::alpha && layout.channels != 1 && !says_which)
+    return refuse("alpha has one channel; foreground_channel says which of several");
   if (spec.kind == OutputKind::class_logits && layout.channels < 2)
     return refuse("class_logits need two channels or more");
   return layout;
+}
+
+bool has_classes(const OutputSpec& spec, const OutputLayout& layout) {
+  return spec.kind == OutputKind::class_logits || spec.kind == OutputKind::class_map ||
+         (spec.kind == OutputKind::probability && layout.channels > 1 && spec.foreground_channel < 0);
 }
 
 struct Masker::Impl {
@@ -92,6 +107,7 @@ struct Masker::Impl {
         layout(output_layout),
         options(mask_options),
         depth(alpha_depth),
+        channel(spec.foreground_channel),
         kernels(&mask_kernels(isa)),
         rows(g, output_layout, spec.layout),
         across(rows.across()),
@@ -103,6 +119,7 @@ struct Masker::Impl {
   OutputLayout layout;
   MaskOptions options;
   int depth;
+  int channel;  // the only one that counts; -1: none is named
   const MaskKernels* kernels;
   NetworkRows rows;
   Spread across, down;
@@ -137,13 +154,19 @@ Masker::Masker(const Geometry& geometry, const OutputSpec& spec, const OutputLay
     // The map itself may hold any of 256 classes.
     const int named = static_cast<int>(spec.class_names.size());
     impl->selected = selected_classes(spec, options, named > 0 ? named : 256);
+  } else if (spec.kind != OutputKind::class_logits && spec.foreground_channel >= 0) {
+    for (const int c : options.classes)
+      if (c != spec.foreground_channel)
+        throw Error(ErrorCode::invalid_argument,
+                    "class " + std::to_string(c) + ": the model's spec says that channel " +
+                        std::to_string(spec.foreground_channel) + " alone is the foreground");
   } else if (layout.channels > 1) {
     impl->selected = selected_classes(spec, options, layout.channels);
   } else if (!options.classes.empty() && (options.classes.size() > 1 || options.classes[0] != 0)) {
     throw Error(ErrorCode::invalid_argument, "class " + std::to_string(options.classes.back()) +
                                                  ": the model has one output channel only");
   }
-  if (spec.kind == OutputKind::class_logits && options.rule == ClassRule::argmax)
+  if (has_classes(spec, layout) && spec.kind != OutputKind::class_map && options.rule == ClassRule::argmax)
     impl->mapper.emplace(geometry, spec, layout, isa);
   impl_ = std::move(impl);
 }
@@ -190,14 +213,15 @@ void Masker::Impl::read_row(const void* output, int row, float* values, std::int
     }
     kernels->quantise(values, 1, n, out);
   } else {
-    const float* p = static_cast<const float*>(output) + rows.start(row);
+    const float* p = static_cast<const float*>(output) + rows.start(row) +
+                     (kind == OutputKind::class_logits ? 0 : std::max(channel, 0)) * rows.channel_step();
     if (kind == OutputKind::class_logits) {
       kernels->softmax_share(p, step, rows.channel_step(), layout.channels, selected.data(), n, values);
       kernels->quantise(values, 1, n, out);
     } else if (kind == OutputKind::logits) {
       kernels->sigmoid(p, step, n, values);
       kernels->quantise(values, 1, n, out);
-    } else if (layout.channels > 1) {
+    } else if (layout.channels > 1 && channel < 0) {
       std::fill_n(values, n, 0.0f);
       for (int c = 0; c < layout.channels; ++c) {
         if (selected[static_cast<std::size_t>(c)] == 0) continue;

@@ -37,6 +37,9 @@ struct OutputLayout {
 /// Reads the layout off a tensor's shape ([N,]C,H,W or [N,]H,W,C or [N,]H,W). Throws Error(shape_mismatch).
 OutputLayout output_layout(const OutputSpec& spec, DType dtype, const Shape& shape);
 
+/// Whether the output tells classes apart: so that there is an arg max.
+bool has_classes(const OutputSpec& spec, const OutputLayout& layout);
+
 /// Prepared for outputs and pictures of one kind. Immutable: shared by threads, each with a Workspace of its
 /// own.
 class Masker {

@@ -149,6 +149,38 @@ TEST(KnownTflite, WeightsOfIntegersHaveAScaleForAllOrForEachRow) {
          {floats({1, 4}, kRow)}, floats({1, 2}, {140.5f, 713.5f}));
 }
 
+/// (2, 4) with elements at (0, 0), (0, 3) and (1, 1) stored.
+void make_sparse(TfliteModel& m, int tensor) {
+  const std::vector<int> order = {0, 1}, segments = {0, 2, 3}, indices = {0, 3, 1};
+  const auto starts = tflite::CreateInt32VectorDirect(m.builder(), &segments).Union();
+  const auto columns = tflite::CreateInt32VectorDirect(m.builder(), &indices).Union();
+  const std::vector<flatbuffers::Offset<tflite::DimensionMetadata>> levels = {
+      tflite::CreateDimensionMetadata(m.builder(), tflite::DimensionFormat::DENSE, 2),
+      tflite::CreateDimensionMetadata(m.builder(), tflite::DimensionFormat::SPARSE_CSR, 0,
+                                      tflite::SparseIndexVector::Int32Vector, starts,
+                                      tflite::SparseIndexVector::Int32Vector, columns)};
+  m.set_sparse(tensor, tflite::CreateSparsityParametersDirect(m.builder(), &order, nullptr, &levels));
+}
+
+TEST(KnownTflite, SparseWeightsOfHalfPrecisionAndIntegers) {
+  Stored half;
+  const int h = half.m.raw("h", {2, 4}, Type::FLOAT16,
+                           raw<std::uint16_t>({to_half(1).bits, to_half(-2).bits, to_half(0.5f).bits}));
+  make_sparse(half.m, h);
+  const int d = half.m.tensor("d", {2, 4}, Type::FLOAT16), w = half.m.tensor("w", {2, 4});
+  half.m.op(Code::DENSIFY, {h}, {d});
+  half.m.op(Code::DEQUANTIZE, {d}, {w});
+  expect(half.product(w), {floats({1, 4}, kRow)}, floats({1, 2}, {-1999, 5}));
+
+  Stored bytes;
+  const int q = bytes.m.raw("q", {2, 4}, Type::INT8, raw<std::int8_t>({10, -20, 127}), {0.5f}, {0});
+  make_sparse(bytes.m, q);
+  const int e = bytes.m.tensor("e", {2, 4}, Type::INT8);
+  bytes.m.set_quantised(e, {0.5f}, {0});
+  bytes.m.op(Code::DENSIFY, {q}, {e});
+  expect(bytes.product(e), {floats({1, 4}, kRow)}, floats({1, 2}, {-9995, 635}));
+}
+
 TEST(KnownTflite, WeightsWithAScaleForEachChannelOfAGroup) {
   // Depthwise: scales lie along the last dimension.
   TfliteModel m;

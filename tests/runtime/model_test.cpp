@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "compiler/graph_maker.h"
 #include "cpu/target.h"
 #include "runtime/model_impl.h"
@@ -62,6 +64,43 @@ TEST(Model, QuantisedEndsBecomeReal) {
   }
   const Model plain = open_model();
   EXPECT_EQ(&runtime::with_real_ends(plain).impl(), &plain.impl());
+}
+
+TEST(Model, EndsOfOtherTypesBecomeReal) {
+  const auto through = [](DType in, DType out) {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 4}, in);
+    const auto y = m.node("Cast", {x}, {{"to", std::string(dtype_name(out))}});
+    m.graph.value(y).name = "y";
+    m.graph.value(y).dtype = out;
+    m.graph.outputs = {y};
+    const Model model = runtime::with_real_ends(runtime::make_model(m.graph));
+    EXPECT_EQ(model.inputs()[0].name, "x");
+    EXPECT_EQ(model.inputs()[0].dtype, DType::f32);
+    EXPECT_EQ(model.outputs()[0].name, "y");
+    const Tensor given = Tensor::of<float>({1, 4}, {0.25f, 1.6f, 3, 254.5f});
+    const Tensor planned = model.compile(cpu::target(), {}).make_context().run(std::span(&given, 1))[0];
+    const Tensor reference = model.interpret(std::span(&given, 1))[0];
+    EXPECT_EQ(planned.dtype(), model.outputs()[0].dtype);
+    EXPECT_EQ(std::memcmp(planned.raw(), reference.raw(), planned.bytes()), 0);
+    return planned;
+  };
+  for (const DType real : {DType::f16, DType::f64}) {
+    const Tensor y = through(real, real);
+    ASSERT_EQ(y.dtype(), DType::f32);
+    EXPECT_EQ(y.data<float>()[0], 0.25f);
+    EXPECT_EQ(y.data<float>()[3], 254.5f);
+  }
+  EXPECT_EQ(through(DType::bf16, DType::bf16).data<float>()[2], 3);
+  const Tensor bytes = through(DType::u8, DType::u8);
+  ASSERT_EQ(bytes.dtype(), DType::u8);
+  EXPECT_EQ(std::vector<int>(bytes.values<std::uint8_t>().begin(), bytes.values<std::uint8_t>().end()),
+            (std::vector<int>{0, 2, 3, 254}));  // rounded, ties to even
+  for (const DType map : {DType::boolean, DType::i8, DType::u16}) {
+    const Tensor y = through(DType::f32, map);
+    ASSERT_EQ(y.dtype(), DType::i32);
+    EXPECT_EQ(y.data<std::int32_t>()[1], 1);
+  }
 }
 
 TEST(Model, UnknownInputNamesTheOnesThereAre) {

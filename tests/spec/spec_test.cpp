@@ -75,6 +75,10 @@ TEST(Defaults, TellProbabilitiesFromLogits) {
   EXPECT_EQ(kind({1, 1, 8, 8}, DType::f32, ""), OutputKind::probability);
   EXPECT_EQ(kind({1, 5, 8, 8}, DType::f32, "Conv"), OutputKind::class_logits);
   EXPECT_EQ(kind({1, 8, 8}, DType::i64, "ArgMax"), OutputKind::class_map);
+  // A soft max must not be applied twice.
+  EXPECT_EQ(kind({1, 2, 8, 8}, DType::f32, "Softmax"), OutputKind::probability);
+  EXPECT_EQ(kind({1, 5, 8, 8}, DType::f32, "Sigmoid"), OutputKind::probability);
+  EXPECT_EQ(kind({1, 5, 8, 8}, DType::f32, "LogSoftmax"), OutputKind::class_logits);
 }
 
 TEST(Defaults, TakeTwentyOneClassesForVoc) {
@@ -82,6 +86,17 @@ TEST(Defaults, TakeTwentyOneClassesForVoc) {
   EXPECT_EQ(spec.output.class_names.at(15), "person");
   EXPECT_FLOAT_EQ(spec.input.mean[0], 0.485f);
   EXPECT_FLOAT_EQ(spec.input.stddev[2], 0.225f);
+}
+
+TEST(Defaults, NormaliseForNetworksThatTellClassesApart) {
+  const auto mean = [](Shape input, Shape output, DType dtype, const std::string& producer) {
+    return defaults("m", signature(std::move(input), std::move(output), dtype, producer)).input.mean[0];
+  };
+  EXPECT_FLOAT_EQ(mean({1, 3, 8, 8}, {1, 5, 8, 8}, DType::f32, "Conv"), 0.485f);
+  EXPECT_FLOAT_EQ(mean({1, 3, 8, 8}, {1, 5, 8, 8}, DType::f32, "Softmax"), 0.485f);
+  EXPECT_FLOAT_EQ(mean({1, 3, 8, 8}, {1, 8, 8}, DType::i64, "ArgMax"), 0.485f);
+  EXPECT_EQ(mean({1, 3, 8, 8}, {1, 1, 8, 8}, DType::f32, "Sigmoid"), 0);
+  EXPECT_EQ(mean({1, 8, 8, 3}, {1, 8, 8, 5}, DType::f32, "Softmax"), 0);
 }
 
 ModelSpec parse(const std::string& text) { return parse_yaml(text, "model.yaml", ModelSpec{}); }
@@ -147,6 +162,11 @@ TEST(Yaml, KeepsWhatItDoesNotName) {
   EXPECT_EQ(spec.name, "before");
   EXPECT_THAT(spec.input.mean, ElementsAre(1, 2, 3));
   EXPECT_EQ(parse_yaml("", "a.yaml", base).name, "before");
+}
+
+TEST(Yaml, LeavesTheForegroundToTheClassesWhereNoChannelIsNamed) {
+  EXPECT_EQ(parse("output: {kind: probability}").output.foreground_channel, -1);
+  EXPECT_EQ(parse("output: {foreground_channel: 0}").output.foreground_channel, 0);
 }
 
 TEST(Yaml, SuggestsTheWordThatWasMeant) {
@@ -227,6 +247,15 @@ TEST_F(ResolveTest, NamesTheFaultyMetadata) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("metadata 'saccade.input.maen'"), HasSubstr("'mean'?")));
   }
+}
+
+TEST(Describe, SaysWhatIsForeground) {
+  EXPECT_THAT(describe(parse("output: {kind: class_logits, background: 3}")),
+              HasSubstr("background: class 3"));
+  EXPECT_THAT(describe(parse("output: {kind: class_map, background: -1}")),
+              HasSubstr("background: no class"));
+  EXPECT_THAT(describe(parse("output: {kind: alpha, foreground_channel: 1}")),
+              HasSubstr("foreground: channel 1"));
 }
 
 TEST(Describe, SaysWhatIsUsed) {

@@ -259,6 +259,31 @@ TEST(Mask, probabilities_of_several_classes_are_summed) {
                   0.51);
 }
 
+TEST(Mask, a_channel_that_the_spec_names_counts_alone) {
+  Generator random(6);
+  const Size n{12, 9};
+  for (const TensorLayout order : {TensorLayout::nchw, TensorLayout::nhwc}) {
+    const Output o = random_output(4, n, 0, 1, order, random);
+    const Geometry g = make_geometry(picture_of(n), Fit::stretch, n.width, n.height);
+    for (const OutputKind kind : {OutputKind::probability, OutputKind::alpha, OutputKind::logits})
+      for (const int channel : {0, 2, 3}) {
+        OutputSpec spec = output_of(kind, order);
+        spec.foreground_channel = channel;
+        EXPECT_FALSE(has_classes(spec, o.layout));
+        const Plane alpha = run(Masker(g, spec, o.layout, {}), o, n);
+        for (int y = 0; y < n.height; ++y)
+          for (int x = 0; x < n.width; ++x) {
+            const double v = static_cast<double>(o.data[o.at(channel, x, y)]);
+            ASSERT_NEAR(testing::get(alpha.view(), x, y),
+                        255 * (kind == OutputKind::logits ? 1 / (1 + std::exp(-v)) : v), 0.52);
+          }
+        MaskOptions other;
+        other.classes = {1};
+        EXPECT_THROW(Masker(g, spec, o.layout, other), Error);
+      }
+  }
+}
+
 TEST(Mask, thresholds_are_strict_and_invert_turns_them_round) {
   const Size n{4, 1};
   const Output o{{DType::f32, 1, 4, 1}, TensorLayout::nchw, {0.4999f, 0.5f, 0.5001f, 1.0f}};
@@ -540,6 +565,22 @@ TEST(Mask, the_rule_argmax_marks_the_winning_classes) {
   }
 }
 
+TEST(ClassMap, probabilities_of_classes_have_an_arg_max_too) {
+  Generator random(13);
+  const Size p{60, 45};
+  const Output o = random_output(5, {16, 12}, 0, 1, TensorLayout::nhwc, random);
+  const Geometry g = make_geometry(picture_of(p), Fit::stretch, 16, 12);
+  const OutputSpec spec = output_of(OutputKind::probability, TensorLayout::nhwc);
+  ASSERT_TRUE(has_classes(spec, o.layout));
+  Plane classes(p.width, p.height);
+  Workspace workspace;
+  ClassMapper(g, spec, o.layout).run(o.data.data(), classes.view(), workspace);
+  const std::vector<std::uint8_t> want = materialised(o, g, p);
+  for (int y = 0; y < p.height; ++y)
+    for (int x = 0; x < p.width; ++x)
+      ASSERT_EQ(testing::get(classes.view(), x, y), want[static_cast<std::size_t>(y * p.width + x)]);
+}
+
 TEST(Mask, reads_the_layout_off_a_shape) {
   const auto same = [](const OutputLayout& a, int c, int w, int h) {
     return a.channels == c && a.width == w && a.height == h;
@@ -556,6 +597,11 @@ TEST(Mask, reads_the_layout_off_a_shape) {
   EXPECT_THROW(output_layout(output_of(OutputKind::probability), DType::f16, {1, 1, 4, 4}), Error);
   EXPECT_THROW(output_layout(output_of(OutputKind::logits), DType::f32, {1, 3, 4, 4}), Error);
   EXPECT_THROW(output_layout(output_of(OutputKind::class_logits), DType::f32, {1, 1, 4, 4}), Error);
+  EXPECT_THROW(output_layout(output_of(OutputKind::alpha), DType::f32, {1, 2, 4, 4}), Error);
+  OutputSpec second = output_of(OutputKind::alpha);
+  second.foreground_channel = 1;
+  EXPECT_TRUE(same(output_layout(second, DType::f32, {1, 2, 4, 4}), 2, 4, 4));
+  EXPECT_THROW(output_layout(second, DType::f32, {1, 1, 4, 4}), Error);
 }
 
 TEST(Mask, options_out_of_range_are_named) {

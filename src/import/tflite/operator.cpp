@@ -335,6 +335,7 @@ bool TfliteOperator::keeps_grid(std::size_t output) const {
   using Code = tflite::BuiltinOperator;
   constexpr std::array kMovers = {Code::BATCH_TO_SPACE_ND,
                                   Code::BROADCAST_TO,
+                                  Code::DENSIFY,
                                   Code::CONCATENATION,
                                   Code::DEPTH_TO_SPACE,
                                   Code::EXPAND_DIMS,

@@ -98,11 +98,12 @@ void translate_quantize(TfliteOperator& op) {
   unary(op, "Identity");
 }
 
-/// DENSIFY of a sparse constant, which was made dense when it was read.
+/// DENSIFY of a sparse constant, which was made dense when it was read. Where it holds integers, they stand
+/// for real numbers already.
 void translate_densify(TfliteOperator& op) {
-  const Tensor* data = op.constant(0);
-  if (data == nullptr) op.unsupported("DENSIFY of a tensor that is not constant is not supported");
-  op.finish_constant(*data);
+  if (const Tensor* data = op.constant(0)) return op.finish_constant(*data);
+  if (!op.stored(0)) op.unsupported("DENSIFY of a tensor that is not constant is not supported");
+  op.finish(0, op.emit("Identity", {op.input(0)}));
 }
 
 constexpr TfliteTranslation kTranslations[] = {
