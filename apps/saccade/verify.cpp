@@ -96,6 +96,11 @@ void add_verify(CLI::App& app) {
   command->add_option("--atol", options->tolerance.absolute, "Absolute tolerance")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command
+      ->add_option("--peak-tol", options->tolerance.peak,
+                   "Tolerance relative to the largest expected value of an output")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_option("--json", options->json, "Write a record of every case to this file")
       ->type_name("FILE");
   command->callback([options] { run(*options); });

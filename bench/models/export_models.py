@@ -72,16 +72,17 @@ MODELS = {
     "lraspp_mnv3": from_zoo("lraspp_mobilenet_v3_large"),
     "dlv3_mnv3": from_zoo("deeplabv3_mobilenet_v3_large"),
     "dlv3_r50": from_zoo("deeplabv3_resnet50"),
+    "fcn_r50": from_zoo("fcn_resnet50"),
     "unet64": lambda classes: UNet(classes),
     "unet64_bilinear": lambda classes: UNet(classes, bilinear=True),
     "unet16": lambda classes: UNet(classes, base=16),
 }
 
 
-def calibrated(name, classes, seed):
-    """The network with He-initialised convolutions and batch norm statistics taken from random pictures; in eval mode."""
+def calibrated(make, pictures, seed=0):
+    """The network with He-initialised convolutions and batch norm statistics from random pictures (called for each of two passes); in eval mode."""
     torch.manual_seed(seed)
-    net = MODELS[name](classes)
+    net = make()
     norms = [m for m in net.modules() if isinstance(m, nn.BatchNorm2d)]
     for module in net.modules():
         if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d)):
@@ -97,16 +98,25 @@ def calibrated(name, classes, seed):
     for module in net.modules():
         if isinstance(module, nn.Dropout):
             module.eval()
-    with torch.no_grad():
-        for _ in range(2):
-            # Pictures differ in brightness and contrast, else the norm behind a global pool divides by almost nothing.
-            contrast, brightness = torch.rand(4, 1, 1, 1) + 0.5, torch.randn(4, 3, 1, 1)
-            net(torch.randn(4, 3, 128, 128) * contrast + brightness)
+    if norms:
+        with torch.no_grad():
+            for _ in range(2):
+                net(*pictures())
     return net.eval()
 
 
+def variation():
+    """Contrast and brightness of four pictures: they differ, else the norm behind a global pool divides by almost nothing."""
+    return torch.rand(4, 1, 1, 1) + 0.5, torch.randn(4, 3, 1, 1)
+
+
+def random_pictures():
+    contrast, brightness = variation()
+    return (torch.randn(4, 3, 128, 128) * contrast + brightness,)
+
+
 def export(name, path, args):
-    net = calibrated(name, args.classes, args.seed)
+    net = calibrated(lambda: MODELS[name](args.classes), random_pictures, args.seed)
     x = torch.randn(1, 3, args.size, args.size)
     with torch.no_grad():
         y = net(x)

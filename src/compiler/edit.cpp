@@ -1,6 +1,7 @@
 #include "compiler/edit.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "ops/infer.h"
@@ -114,6 +115,16 @@ std::optional<float> scalar_constant(const ir::Graph& graph, ValueId id) {
   const Tensor* tensor = graph.constant(id);
   if (tensor == nullptr || tensor->dtype() != DType::f32 || tensor->count() != 1) return std::nullopt;
   return tensor->data<float>()[0];
+}
+
+bool integer_weights(const Tensor& weights) {
+  if (weights.dtype() != DType::f32) return false;
+  bool large = false;
+  for (const float w : weights.values<float>()) {
+    if (w != std::nearbyint(w)) return false;
+    large = large || std::abs(w) > 1;
+  }
+  return large;
 }
 
 std::optional<std::vector<std::int64_t>> integer_constant(const ir::Graph& graph, ValueId id) {

@@ -66,6 +66,9 @@ class Edit {
 const Shape* known_shape(const ir::Graph& graph, ir::ValueId id);
 /// The f32 constant of one element behind an input, if it is one.
 std::optional<float> scalar_constant(const ir::Graph& graph, ir::ValueId id);
+/// Whether weights are whole numbers, and not only zeros and ones: those of a quantised network, whose sums
+/// are to stay exact.
+bool integer_weights(const Tensor& weights);
 /// Values of an integer constant (i64 or i32), if it is one.
 std::optional<std::vector<std::int64_t>> integer_constant(const ir::Graph& graph, ir::ValueId id);
 /// If `id` is an f32 constant that, broadcast to `shape`, varies along `axis` only: its value per index of

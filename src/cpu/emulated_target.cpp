@@ -56,6 +56,7 @@ constexpr Emulation kEmulations[] = {
     {"reduce.global_max.avx512.fp32", emulated::reduce_lines},
     {"reduce.whole_plane.avx512.fp32", emulated::reduce_lines},
     {"resize.double.avx512.fp32", emulated::resize_double},
+    {"resize.corners.avx512.fp32", emulated::resize_corners},
     {"resize.planar.avx512.fp32", emulated::resize_planar},
     {"resize.taps.avx512.fp32", emulated::resize_taps},
     {"resize_arg_max.avx512.fp32", emulated::resize_arg_max},

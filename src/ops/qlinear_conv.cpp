@@ -1,6 +1,6 @@
-// Quantised convolution: exact int32 sums (bias included) times x_scale * w_scale / y_scale, rounded to even,
-// saturated. Inputs: x, its scale and zero point, w likewise (one value, or one a filter), y's scale and zero
-// point, int32 bias.
+// Quantised convolution: exact int32 sums (bias included) times x_scale * w_scale / y_scale in single
+// precision, rounded to even, saturated. Inputs: x, its scale and zero point, w likewise (one value, or one a
+// filter), y's scale and zero point, int32 bias.
 #include "ops/convolution.h"
 #include "ops/quantization.h"
 
@@ -39,10 +39,10 @@ void evaluate(EvalContext& context) {
     convolve<double>(x, w, context.node().integer("group", 1), window,
                      [&](std::int64_t m, std::int64_t at, const std::vector<double>& sums) {
                        const auto filter = static_cast<std::size_t>(m);
-                       const double ratio = x_scale * w_scale[filter] / y_scale;
+                       const float ratio = combined_scale(x_scale, w_scale[filter], y_scale);
                        for (std::size_t i = 0; i < sums.size(); ++i)
                          y[at + static_cast<std::int64_t>(i)] =
-                             saturate<T>(std::nearbyint((sums[i] + bias[filter]) * ratio) + y_zero);
+                             requantised<T>(sums[i] + bias[filter], ratio, y_zero);
                      });
   });
 }

@@ -1,6 +1,6 @@
-// Quantised matrix product: exact int32 sums times a_scale * b_scale / y_scale, rounded to even, saturated.
-// Inputs: a, its scale and zero point (one value, or one a row), b likewise (one a column), y's scale and
-// zero point.
+// Quantised matrix product: exact int32 sums times a_scale * b_scale / y_scale in single precision, rounded
+// to even, saturated. Inputs: a, its scale and zero point (one value, or one a row), b likewise (one a
+// column), y's scale and zero point.
 #include "ops/product.h"
 #include "ops/quantization.h"
 
@@ -35,7 +35,7 @@ void evaluate(EvalContext& context) {
       const double row_scale = a_scale[static_cast<std::size_t>(at / columns % rows)];
       for (std::size_t j = 0; j < sums.size(); ++j)
         y[at + static_cast<std::int64_t>(j)] =
-            saturate<T>(std::nearbyint(sums[j] * (row_scale * b_scale[j] / y_scale)) + y_zero);
+            requantised<T>(sums[j], combined_scale(row_scale, b_scale[j], y_scale), y_zero);
     });
   });
 }

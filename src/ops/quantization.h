@@ -48,6 +48,17 @@ T saturate(double x) {
   return static_cast<T>(rounded);
 }
 
+/// x_scale * w_scale / y_scale as integer kernels have it: in single precision, one rounding after the other.
+inline float combined_scale(double x_scale, double w_scale, double y_scale) {
+  return static_cast<float>(x_scale) * static_cast<float>(w_scale) / static_cast<float>(y_scale);
+}
+
+/// A sum of products as a quantised result.
+template <class T>
+T requantised(double sum, float ratio, double zero_point) {
+  return saturate<T>(std::nearbyint(static_cast<double>(static_cast<float>(sum) * ratio)) + zero_point);
+}
+
 /// A quantised tensor as f64 with its zero point taken off: one for all, or one for each slice along `axis`.
 Tensor centred(const EvalContext& context, std::size_t input, std::size_t zero_point, std::size_t axis);
 

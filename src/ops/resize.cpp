@@ -47,11 +47,34 @@ void extrapolate(const std::vector<ResizeAxis>& axes, T value, Tensor& y) {
   }
 }
 
+// Bilinear along the last two of four axes, in the order that corner_taps() describes.
+void resize_corners(EvalContext& context, const std::vector<ResizeAxis>& axes) {
+  const Tensor& x = context.input(0);
+  Tensor& y = context.out();
+  const CornerTaps rows = corner_taps(axes[2]), columns = corner_taps(axes[3]);
+  const std::int64_t in_w = x.dim(3), out_h = y.dim(2), out_w = y.dim(3);
+  for (std::int64_t plane = 0; plane < y.dim(0) * y.dim(1); ++plane) {
+    const float* src = x.data<float>() + plane * x.dim(2) * in_w;
+    for (std::int64_t at = 0; at < out_h * out_w; ++at) {
+      const auto r = static_cast<std::size_t>(at / out_w * 2), c = static_cast<std::size_t>(at % out_w * 2);
+      float sum = 0;
+      for (std::size_t k = 0; k < 4; ++k) {
+        const std::size_t row = r + k / 2, column = c + k % 2;
+        const float product =
+            (columns.weight[column] * rows.weight[row]) * src[rows.index[row] * in_w + columns.index[column]];
+        sum = k == 0 ? product : sum + product;
+      }
+      y.data<float>()[plane * out_h * out_w + at] = sum;
+    }
+  }
+}
+
 void evaluate(EvalContext& context) {
   const std::vector<ResizeAxis> axes = resize_plan(context);
   const Tensor& x = context.input(0);
   Tensor& y = context.out();
   if (y.count() == 0) return;
+  if (in_corner_order(context, axes)) return resize_corners(context, axes);
   const Tensor wide = convert(x, DType::f64);
   std::vector<double> values(wide.values<double>().begin(), wide.values<double>().end());
   Shape shape = x.shape();

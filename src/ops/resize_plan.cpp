@@ -295,4 +295,29 @@ std::vector<ResizeAxis> resize_plan(const NodeView& context) {
   return axes;
 }
 
+CornerTaps corner_taps(const ResizeAxis& axis) {
+  CornerTaps taps;
+  for (std::int64_t o = 0; o < axis.out; ++o) {
+    std::int64_t first = axis.identity ? o : axis.in - 1;
+    double share = 0;  // of the first
+    for (std::int64_t k = o * axis.per_output; !axis.identity && k < (o + 1) * axis.per_output; ++k)
+      if (axis.weight[static_cast<std::size_t>(k)] != 0)
+        first = std::min(first, axis.index[static_cast<std::size_t>(k)]);
+    for (std::int64_t k = o * axis.per_output; !axis.identity && k < (o + 1) * axis.per_output; ++k)
+      if (axis.index[static_cast<std::size_t>(k)] == first) share += axis.weight[static_cast<std::size_t>(k)];
+    if (axis.identity) share = 1;
+    const bool edge = first + 1 >= axis.in;
+    if (edge) share = 0.5;
+    taps.index.insert(taps.index.end(), {first, edge ? first : first + 1});
+    taps.weight.insert(taps.weight.end(), {static_cast<float>(share), static_cast<float>(1 - share)});
+  }
+  return taps;
+}
+
+bool in_corner_order(const NodeView& context, const std::vector<ResizeAxis>& axes) {
+  return context.node().integer("corners", 0) != 0 && context.dtype(0) == DType::f32 && axes.size() == 4 &&
+         axes[0].identity && axes[1].identity && context.node().text("mode", "nearest") == "linear" &&
+         context.node().integer("antialias", 0) == 0 && axes[2].outside.empty() && axes[3].outside.empty();
+}
+
 }  // namespace saccade::ops

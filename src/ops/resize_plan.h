@@ -16,6 +16,7 @@ inline constexpr AttributeDef kResizeAttributes[] = {{"mode", AttributeKind::tex
                                                      {"extrapolation_value", AttributeKind::real},
                                                      {"antialias", AttributeKind::integer},
                                                      {"axes", AttributeKind::integers},
+                                                     {"corners", AttributeKind::integer},
                                                      {"keep_aspect_ratio_policy", AttributeKind::text}};
 
 /// One axis: output o is the sum of weight * input[index] over its taps [o * per_output, (o + 1) *
@@ -29,6 +30,19 @@ struct ResizeAxis {
   std::vector<double> weight;
   std::vector<bool> outside;  ///< per output: takes extrapolation_value (tf_crop_and_resize); empty: none
 };
+
+/// Two neighbours an output and their weights in single precision, for the attribute `corners`: a bilinear
+/// result is then
+/// ((w11 * x11 + w12 * x12) + w21 * x21) + w22 * x22 with every product and sum rounded, the first digit the
+/// row and w the product of both weights. At the far edge both neighbours are the last element, with 1/2
+/// each.
+struct CornerTaps {
+  std::vector<std::int64_t> index;
+  std::vector<float> weight;
+};
+CornerTaps corner_taps(const ResizeAxis& axis);
+/// Whether the node asks for that order and it means something: f32, linear along the last two of four axes.
+bool in_corner_order(const NodeView& context, const std::vector<ResizeAxis>& axes);
 
 /// The output's shape alone; needs the data of scales or sizes.
 Shape resize_shape(const NodeView& context);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -42,11 +43,21 @@ std::string index_text(const Shape& shape, std::int64_t flat) {
 }
 
 template <class T>
-std::optional<std::string> compare_elements(const Tensor& got, const Tensor& want,
-                                            const Tolerance& tolerance) {
+double peak(const Tensor& tensor) {
+  double most = 0;
+  for (std::int64_t i = 0; i < tensor.count(); ++i) {
+    const double value = std::abs(number(tensor.data<T>()[i]));
+    if (std::isfinite(value)) most = std::max(most, value);
+  }
+  return most;
+}
+
+template <class T>
+std::optional<std::string> compare_elements(const Tensor& got, const Tensor& want, Tolerance tolerance) {
   const T* a = got.data<T>();
   const T* b = want.data<T>();
   const double relative = tolerance.relative.value_or(std::is_same_v<T, BFloat16> ? 0x1p-7 : 1e-3);
+  if (tolerance.peak > 0) tolerance.absolute += tolerance.peak * peak<T>(want);
   std::int64_t wrong = 0, worst = -1;
   double worst_error = -1;
   for (std::int64_t i = 0; i < got.count(); ++i) {

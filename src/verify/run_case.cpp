@@ -92,10 +92,30 @@ bool draws_numbers(const std::vector<std::string>& operators) {
   });
 }
 
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.dtype() == y.dtype() && x.shape() == y.shape() &&
+           (x.bytes() == 0 || std::memcmp(x.raw(), y.raw(), x.bytes()) == 0);
+  });
+}
+
+struct DataSet {
+  std::string name;
+  std::vector<Tensor> inputs, outputs;
+};
+
+/// Whatever ran in between, equal inputs give equal bits.
+void check_repetition(const std::vector<DataSet>& earlier, const DataSet& now) {
+  for (const DataSet& set : earlier)
+    if (same_bits(set.inputs, now.inputs) && !same_bits(set.outputs, now.outputs))
+      throw Mismatch{fmt::format("{}: other bits than {}, whose inputs are the same", now.name, set.name)};
+}
+
 /// `random`: only types and shapes can be compared.
-void check_data_set(const Model& model, const fs::path& folder, const CaseOptions& options, bool random) {
-  const std::vector<Tensor> inputs = read_inputs(model, folder);
-  const std::vector<Tensor> outputs = execute(model, inputs, options);
+DataSet check_data_set(const Model& model, const fs::path& folder, const CaseOptions& options, bool random) {
+  DataSet result{folder.filename().string(), read_inputs(model, folder), {}};
+  result.outputs = execute(model, result.inputs, options);
+  const std::vector<Tensor>& outputs = result.outputs;
   const std::vector<fs::path> files = numbered_files(folder, "output");
   if (files.empty()) throw Mismatch{fmt::format("{} holds no output_0.pb", folder.filename().string())};
   if (files.size() != outputs.size())
@@ -111,6 +131,7 @@ void check_data_set(const Model& model, const fs::path& folder, const CaseOption
                       folder.filename() == "test_data_set_0" ? "" : folder.filename().string() + ": ", i,
                       model.outputs()[i].name, *different)};
   }
+  return result;
 }
 
 /// Where no data is given, whatever the declared shapes allow is run.
@@ -131,7 +152,12 @@ void run_without_data(const Model& model, const CaseOptions& options) {
 void run(const fs::path& file, const std::vector<fs::path>& sets, const CaseOptions& options, bool random) {
   const Model model = Model::load(file);
   if (sets.empty()) run_without_data(model, options);
-  for (const fs::path& set : sets) check_data_set(model, set, options, random);
+  std::vector<DataSet> done;
+  for (const fs::path& set : sets) {
+    DataSet now = check_data_set(model, set, options, random);
+    check_repetition(done, now);
+    if (sets.size() > 1) done.push_back(std::move(now));
+  }
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // Quantised networks: sums of whole numbers, and rounding without integers in between.
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/passes/expand_quantised.h"
+#include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/integer_sums.h"
 #include "interpret/interpreter.h"
@@ -53,7 +55,8 @@ TEST(IntegerSums, ConvolvesWholeNumbers) {
     const ir::Node* conv = find(g, "Conv");
     ASSERT_NE(conv, nullptr);
     for (const float w : g.constant_input(*conv, 1)->values<float>()) EXPECT_EQ(w, std::nearbyint(w));
-    EXPECT_EQ(count(g, "Div"), moved ? 2u : 1u);
+    EXPECT_EQ(count(g, "Mul"), 1u);
+    EXPECT_EQ(count(g, "Div"), moved ? 1u : 0u);
     EXPECT_EQ(count(g, "Round"), moved ? 1u : 0u);
   }
 }
@@ -93,7 +96,7 @@ TEST(ExpandQuantised, ComputesConvolutionsAndProductsWithRealNumbers) {
   const ir::Graph g = apply(expand_quantised, m.finish({y, p}));
   EXPECT_EQ(count(g, "QLinearConv") + count(g, "QLinearMatMul"), 0u);
   const ir::Graph sums = apply(integer_sums, g);
-  EXPECT_EQ(count(sums, "Div"), 2u);
+  EXPECT_EQ(count(sums, "Mul"), 2u);
   for (const float w : sums.constant_input(*find(sums, "Conv"), 1)->values<float>())
     EXPECT_EQ(w, std::nearbyint(w));
   EXPECT_EQ(sums.constant_input(*find(sums, "Conv"), 2)->values<float>()[1], -7.0f);
@@ -107,7 +110,7 @@ TEST(IntegerSums, LeavesOthersAlone) {
   const Id wide = m.node("DequantizeLinear", {i, m.scalar(0.001f)});
   const ir::Graph before = m.finish({m.node("Conv", {x, w}), m.node("Conv", {wide, w})});
   const ir::Graph g = apply(integer_sums, before);
-  EXPECT_EQ(count(g, "Div"), 0u);
+  EXPECT_EQ(count(g, "Mul"), 0u);
   EXPECT_EQ(g.nodes.size(), before.nodes.size());
 }
 
@@ -120,6 +123,57 @@ TEST(IntegerSums, MeansHalfWayAreExact) {
       apply(integer_sums, m.finish({m.node("QuantizeLinear", {mean, m.scalar(0.1f), zero(m, 0)})}));
   const Tensor in = Tensor::of<std::int8_t>({1, 1, 2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(interpret::run(g, std::span(&in, 1))[0].values<std::int8_t>()[0], 2);  // 2.5, ties to even
+}
+
+// What integer kernels do: float(sum) * fl(fl(x_scale * w_scale) / y_scale), to nearest, ties to even. One
+// channel, so that the sum is the input itself.
+TEST(IntegerSums, RequantisesByOneFactor) {
+  for (const bool relu : {false, true}) {
+    GraphMaker m;
+    const float x_scale = 0.0371f, w_scale = 0.01234f, y_scale = 0.0731f;
+    const Id x = m.input("x", {1, 1, 1, 256}, DType::i8);
+    const Id real = m.node("DequantizeLinear", {x, m.scalar(x_scale)});
+    const Id w =
+        m.node("DequantizeLinear",
+               {m.graph.add_constant("w", Tensor::of<std::int8_t>({1, 1, 1, 1}, {113})), m.scalar(w_scale)});
+    Id y = m.node("Conv", {real, w});
+    if (relu) y = m.node("Relu", {y});
+    const ir::Graph g =
+        apply(integer_sums, m.finish({m.node("QuantizeLinear", {y, m.scalar(y_scale), zero(m, 3)})}));
+    EXPECT_EQ(count(g, "Div"), 0u);
+    const float ratio = x_scale * w_scale / y_scale;
+    const ir::Node* mul = find(g, "Mul");
+    ASSERT_NE(mul, nullptr);
+    EXPECT_EQ(g.constant_input(*mul, 1)->values<float>()[0], ratio);
+    Tensor in(DType::i8, {1, 1, 1, 256});
+    for (int i = 0; i < 256; ++i) in.data<std::int8_t>()[i] = static_cast<std::int8_t>(i - 128);
+    const std::vector<Tensor> out = interpret::run(g, std::span(&in, 1));
+    for (int i = 0; i < 256; ++i) {
+      const float steps = static_cast<float>((i - 128) * 113) * ratio;
+      const float want =
+          std::clamp(std::nearbyint(relu ? std::max(steps, 0.0f) : steps) + 3, -128.0f, 127.0f);
+      EXPECT_EQ(static_cast<float>(out[0].data<std::int8_t>()[i]), want) << i - 128;
+    }
+  }
+}
+
+TEST(IntegerSums, ScalesStayOutOfWeights) {
+  const ir::Graph sums = apply(integer_sums, quantised_conv());
+  const ir::Graph g = apply(fold_batch_norm, sums);
+  for (const float w : g.constant_input(*find(g, "Conv"), 1)->values<float>())
+    EXPECT_EQ(w, std::nearbyint(w));
+}
+
+TEST(IntegerSums, AskResizeForAnOrder) {
+  for (const bool quantised : {false, true}) {
+    GraphMaker m;
+    Id x = m.input("x", {1, 3, 4, 5}, quantised ? DType::i8 : DType::f32);
+    if (quantised) x = m.node("DequantizeLinear", {x, m.scalar(0.0371f)});
+    const Id scales = m.floats({4}, {1, 1, 2, 2});
+    const Id y = m.node("Resize", {x, ir::kNoValue, scales}, {{"mode", std::string("linear")}});
+    const ir::Graph g = apply(integer_sums, m.finish({y}));
+    EXPECT_EQ(find(g, "Resize")->integer("corners", 0), quantised ? 1 : 0);
+  }
 }
 
 TEST(FuseRequantise, GivesTheSameBits) {

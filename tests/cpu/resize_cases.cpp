@@ -53,10 +53,31 @@ Case planar(ir::Attributes attributes, Shape shape, std::int64_t height, std::in
   return c;
 }
 
+/// Sums in a fixed order: bits equal to the reference.
+Case corners(const char* coordinates, Shape shape, std::int64_t height, std::int64_t width,
+             std::int64_t before = 0, std::int64_t after = 0) {
+  ir::Attributes attributes = how("linear", coordinates);
+  attributes["corners"] = std::int64_t{1};
+  Case c = to_size(std::move(attributes), channels_last(std::move(shape), before, after), height, width,
+                   nhwc(after, before));
+  c.name += " in the order of corners, slice " + std::to_string(before) + " " + std::to_string(after);
+  c.expect = "resize.corners.";
+  c.tolerance = 0;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> resize_cases() {
   std::vector<Case> cases;
+  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
+    for (const std::int64_t channels : {1, 5, 8, 19, 40})
+      cases.push_back(corners(coordinates, {2, channels, 7, 9}, 14, 18));
+    cases.push_back(corners(coordinates, {1, 12, 7, 9}, 5, 20, 4, 3));
+    cases.push_back(corners(coordinates, {1, 12, 7, 9}, 7, 18));
+    cases.push_back(corners(coordinates, {1, 9, 1, 1}, 3, 5));
+    cases.push_back(corners(coordinates, {1, 300, 6, 5}, 1, 1));
+  }
   for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
     for (const std::int64_t channels : {1, 2, 3, 5, 16, 21, 40}) {
       cases.push_back(to_size(how("linear", coordinates), channels_last({2, channels, 7, 9}), 13, 20));

@@ -143,6 +143,35 @@ TEST(Model, SizesOneAfterTheOther) {
   }
 }
 
+// A network whose sizes come from Shape: size A, size B, size A again in one model, and what a fresh model
+// gives.
+TEST(Model, SizesThatAlternateGiveEqualBits) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 3, -1, -1});
+  const auto small = m.node(
+      "MaxPool", {m.conv(x, 3, 8)},
+      {{"kernel_shape", std::vector<std::int64_t>{2, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}});
+  const auto size = m.node("Shape", {x}, {{"start", std::int64_t{2}}});
+  const auto y = m.node("Resize", {m.conv(small, 8, 4), ir::kNoValue, ir::kNoValue, size},
+                        {{"mode", std::string("linear")}, {"axes", std::vector<std::int64_t>{2, 3}}});
+  m.graph.outputs = {y};
+  const auto run = [](const Model& model, std::int64_t height, std::int64_t width) {
+    CompileOptions options;
+    options.input_shapes = {{"x", {1, 3, height, width}}};
+    Tensor in(DType::f32, {1, 3, height, width});
+    for (std::int64_t i = 0; i < in.count(); ++i)
+      in.data<float>()[i] = static_cast<float>(i * 37 % 101) / 50 - 1;
+    return model.compile(cpu::target(), options).make_context().run(std::vector<Tensor>{in})[0];
+  };
+  const Model model = runtime::make_model(m.graph);
+  const Tensor a = run(model, 18, 23), b = run(model, 9, 32), again = run(model, 18, 23);
+  EXPECT_EQ(a.shape(), (Shape{1, 4, 18, 23}));
+  EXPECT_EQ(b.shape(), (Shape{1, 4, 9, 32}));
+  EXPECT_EQ(std::memcmp(a.raw(), again.raw(), a.bytes()), 0);
+  const Tensor fresh = run(runtime::make_model(m.graph), 9, 32);
+  EXPECT_EQ(std::memcmp(b.raw(), fresh.raw(), b.bytes()), 0);
+}
+
 TEST(Model, InterpretsAnotherBatch) {
   GraphMaker m;
   const auto x = m.input("x", {1, 6});

@@ -76,6 +76,23 @@ TEST_F(VerifyTest, SaysWhichElementIsWrong) {
   EXPECT_NE(result.reason.find("at [1] expected 6, got 5"), std::string::npos) << result.reason;
 }
 
+TEST_F(VerifyTest, ToleranceMayRelateToTheLargestValue) {
+  CaseOptions options = planned();
+  options.tolerance = {0, 0, 1e-2};
+  EXPECT_EQ(run_case(subtraction("near", {3.951f, 5}), options).outcome, Outcome::passed);
+  EXPECT_EQ(run_case(subtraction("far", {3.949f, 5}), options).outcome, Outcome::failed);
+}
+
+TEST_F(VerifyTest, EqualInputsGiveEqualBits) {
+  const fs::path folder = subtraction("sub", {4, 5});
+  for (const std::string set : {"test_data_set_1", "test_data_set_2"}) {
+    write_floats(folder / set / "input_0.pb", {set.back() == '1' ? 6.0f : 5.0f, 7});
+    write_floats(folder / set / "input_1.pb", {1, 2});
+    write_floats(folder / set / "output_0.pb", {set.back() == '1' ? 5.0f : 4.0f, 5});
+  }
+  EXPECT_EQ(run_case(folder, planned()).outcome, Outcome::passed);
+}
+
 TEST_F(VerifyTest, TakesInputsByNameBeforeNumber) {
   const fs::path folder = subtraction("sub", {-4, -5});
   write_floats(folder / "test_data_set_0/input_0.pb", {5, 7}, "b");

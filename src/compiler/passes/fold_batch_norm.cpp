@@ -99,6 +99,7 @@ bool fold_into(Edit& edit, std::size_t index, std::size_t follower, const Affine
   const bool gemm = node.op == "Gemm";
   const Tensor* weights = float_constant(graph, node, 1);
   if (weights == nullptr || !plain_epilogue(node)) return false;
+  if (!affine.scale.empty() && integer_weights(*weights)) return false;
   if (gemm && (node.real("alpha", 1) != 1 || (node.has_input(2) && node.real("beta", 1) != 1))) return false;
   const Shape* out = known_shape(graph, node.outputs[0]);
   if (out == nullptr || out->size() < 2) return false;

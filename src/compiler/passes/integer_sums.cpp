@@ -174,10 +174,10 @@ ValueId whole_numbers(Edit& edit, std::size_t position, const std::string& name,
   return edit.insert(position, Node{name + ":whole", "Round", {units}, {}, {}});
 }
 
-// Both scales per output channel, or one for all.
+// Both scales per output channel, or one for all; rounded to single precision like those of integer kernels.
 std::vector<double> joint_scales(const Weights& weights, float scale) {
   std::vector<double> joint;
-  for (const float s : weights.scales) joint.push_back(static_cast<double>(s) * static_cast<double>(scale));
+  for (const float s : weights.scales) joint.push_back(static_cast<double>(scale * s));
   return joint;
 }
 
@@ -227,12 +227,68 @@ bool sum_products(Edit& edit, std::size_t index) {
   sums.inputs[0] = whole_numbers(edit, index, node.name, node.inputs[0], *grid);
   sums.inputs[1] = add_tensor(graph, node.name + ":integers", weights->integers);
   const ValueId acc = edit.insert(index, std::move(sums));
-  // A division, because a multiplication per channel would be folded into the weights.
-  std::vector<float> units_per_one;
-  for (const double j : joint) units_per_one.push_back(static_cast<float>(1.0 / j));
-  const ValueId divisor = add_floats(graph, node.name + ":units_per_one",
-                                     per_channel ? product->channels : Shape{}, units_per_one);
-  edit.replace(index, edit.insert(index, Node{node.name, "Div", {acc, divisor}, {}, {}}));
+  std::vector<float> scales(joint.begin(), joint.end());
+  const ValueId factor =
+      add_floats(graph, node.name + ":scales", per_channel ? product->channels : Shape{}, scales);
+  edit.replace(index, edit.insert(index, Node{node.name, "Mul", {acc, factor}, {}, {}}));
+  return true;
+}
+
+// The Mul by joint scales behind a product of whole numbers: the index of that node.
+std::optional<std::size_t> scaled_sums(const Edit& edit, ValueId id) {
+  constexpr std::array kProducts = {"Conv", "ConvTranspose", "MatMul", "Gemm"};
+  const ir::Graph& graph = edit.graph();
+  const std::optional<std::size_t> mul = edit.producer(id, "Mul");
+  if (!mul || graph.constant_input(graph.nodes[*mul], 1) == nullptr) return std::nullopt;
+  const std::optional<std::size_t> product = edit.producer(graph.nodes[*mul].inputs[0]);
+  if (!product) return std::nullopt;
+  const Node& node = graph.nodes[*product];
+  if (std::find(kProducts.begin(), kProducts.end(), node.op) == kProducts.end()) return std::nullopt;
+  const Tensor* weights = graph.constant_input(node, 1);
+  return weights != nullptr && integer_weights(*weights) ? mul : std::nullopt;
+}
+
+// Sums that are quantised again: one multiplication by x_scale * w_scale / y_scale, as integer kernels do it,
+// instead of a multiplication and a division. Which of the two it is decides where a sum falls that lies
+// within a rounding error of the middle between two integers.
+bool requantise_sums(Edit& edit, std::size_t index) {
+  ir::Graph& graph = edit.graph();
+  const Node node = graph.nodes[index];
+  if (node.op != "QuantizeLinear") return false;
+  const std::optional<float> scale = scalar_constant(graph, node.inputs[1]);
+  if (!scale || !(*scale > 0) || *scale == 1.0f) return false;
+  ValueId source = node.inputs[0];
+  const std::optional<std::size_t> relu = edit.producer(source, "Relu");
+  if (relu) source = graph.nodes[*relu].inputs[0];
+  const std::optional<std::size_t> mul = scaled_sums(edit, source);
+  if (!mul) return false;
+  const Tensor* joint = graph.constant_input(graph.nodes[*mul], 1);
+  Tensor ratio(DType::f32, joint->shape());
+  for (std::int64_t i = 0; i < ratio.count(); ++i) ratio.data<float>()[i] = joint->data<float>()[i] / *scale;
+  const ValueId factor = add_tensor(graph, node.name + ":ratio", std::move(ratio));
+  ValueId steps =
+      edit.insert(index, Node{node.name + ":steps", "Mul", {graph.nodes[*mul].inputs[0], factor}, {}, {}});
+  if (relu) steps = edit.insert(index, Node{node.name + ":relu", "Relu", {steps}, {}, {}});
+  graph.nodes[index].inputs[0] = steps;
+  graph.nodes[index].inputs[1] = add_number(graph, node.name + ":one", 1.0f);
+  edit.touch(index);
+  edit.mark_changed();
+  return true;
+}
+
+// A bilinear Resize between quantised tensors: many results lie half-way between two integers, and rounding
+// errors decide. The order of its sums is then that of ONNX Runtime.
+bool order_resize(Edit& edit, std::size_t index) {
+  ir::Graph& graph = edit.graph();
+  Node& node = graph.nodes[index];
+  if (node.op != "Resize" || node.integer("corners", 0) != 0 || node.text("mode", "nearest") != "linear" ||
+      node.integer("antialias", 0) != 0 || graph.value(node.outputs[0]).dtype != DType::f32)
+    return false;
+  const Shape* shape = known_shape(graph, node.outputs[0]);
+  if (shape == nullptr || shape->size() != 4 || !grid_of(edit, node.inputs[0])) return false;
+  node.attributes["corners"] = std::int64_t{1};
+  edit.touch(index);
+  edit.mark_changed();
   return true;
 }
 
@@ -258,7 +314,7 @@ bool sum_means(Edit& edit, std::size_t index) {
 }  // namespace
 
 void integer_sums(ir::Graph& graph) {
-  constexpr std::array<Rule, 2> kRules = {sum_products, sum_means};
+  constexpr std::array<Rule, 4> kRules = {sum_products, requantise_sums, order_resize, sum_means};
   apply_rules(graph, kRules);
 }
 

@@ -26,14 +26,25 @@ struct State {
   std::vector<float> vertical_weight, horizontal_weight, flat_weight;
 };
 
-/// The geometry as the operator defines it.
-std::vector<ops::ResizeAxis> plan_of(const KernelQuery& query) {
+/// Calls `use` with the node as the operator sees it.
+template <class Use>
+auto with_view(const KernelQuery& query, Use use) {
   std::vector<ops::TensorType> types;
   for (const compiler::TensorDesc& desc : query.inputs) types.push_back({desc.dtype, desc.dims});
   std::vector<const ops::TensorType*> pointers;
   for (std::size_t i = 0; i < types.size(); ++i)
     pointers.push_back(query.inputs[i].present ? &types[i] : nullptr);
-  return ops::resize_plan(ops::NodeView(query.node, pointers, query.constants));
+  return use(ops::NodeView(query.node, pointers, query.constants));
+}
+
+/// The geometry as the operator defines it.
+std::vector<ops::ResizeAxis> plan_of(const KernelQuery& query) {
+  return with_view(query, [](const ops::NodeView& view) { return ops::resize_plan(view); });
+}
+
+bool in_corner_order(const KernelQuery& query) {
+  return with_view(
+      query, [](const ops::NodeView& view) { return ops::in_corner_order(view, ops::resize_plan(view)); });
 }
 
 /// What every kernel asks for once it knows that the operands are pictures.
@@ -49,7 +60,7 @@ const char* check_axes(const KernelQuery& query) {
   return nullptr;
 }
 
-const char* can_run(const KernelQuery& query) {
+const char* check_pictures(const KernelQuery& query) {
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
   if (const char* why = check_image(query.inputs[0])) return why;
@@ -57,6 +68,18 @@ const char* can_run(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]);
   if (x.width * x.channels > std::numeric_limits<std::int32_t>::max()) return "rows too long";
   return check_axes(query);
+}
+
+constexpr const char* kOrdered = "sums are to be in the order of corners";
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = check_pictures(query)) return why;
+  return in_corner_order(query) ? kOrdered : nullptr;
+}
+
+const char* can_run_corners(const KernelQuery& query) {
+  if (const char* why = check_pictures(query)) return why;
+  return in_corner_order(query) ? nullptr : "the order of sums is free";
 }
 
 const char* check_planes(const compiler::TensorDesc& desc) {
@@ -74,7 +97,8 @@ const char* can_run_planar(const KernelQuery& query) {
   if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
   if (const char* why = check_planes(query.inputs[0])) return why;
   if (const char* why = check_planes(query.outputs[0])) return why;
-  return check_axes(query);
+  if (const char* why = check_axes(query)) return why;
+  return in_corner_order(query) ? kOrdered : nullptr;
 }
 
 /// Every tap reads the two rows or columns around it with weights 1/4 and 3/4.
@@ -138,6 +162,15 @@ double cost_double(const KernelQuery& query) {
   const double vectors =
       static_cast<double>(y.batch * y.height * y.width * ((x.channels + width - 1) / width));
   return vectors * 0.7 + operand_bytes(x, y) / bytes_per_ns(kIsa);
+}
+
+template <Isa kIsa>
+double cost_corners(const KernelQuery& query) {
+  const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
+  const int width = lanes(kIsa);
+  const double vectors =
+      static_cast<double>(y.batch * y.height * y.width * ((x.channels + width - 1) / width));
+  return vectors * 1.5 + operand_bytes(x, y) / bytes_per_ns(kIsa);
 }
 
 void fill_geometry(const Image& x, const Image& y, ResizeParams& p) {
@@ -221,6 +254,33 @@ PreparedKernel prepare_double(const KernelQuery& query) {
   prepared.constants_used.assign(query.inputs.size(), true);
   prepared.constants_used[0] = false;
   prepared.state = params;
+  return prepared;
+}
+
+PreparedKernel prepare_corners(const KernelQuery& query) {
+  const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
+  const std::vector<ops::ResizeAxis> plan = plan_of(query);
+  auto state = std::make_shared<State>();
+  ResizeParams& p = state->params;
+  fill_geometry(x, y, p);
+  const auto fill = [](const ops::ResizeAxis& axis, std::vector<std::int32_t>& index,
+                       std::vector<float>& weight) {
+    ops::CornerTaps taps = ops::corner_taps(axis);
+    index.assign(taps.index.begin(), taps.index.end());
+    weight = std::move(taps.weight);
+    return ResizeTaps{2, index.data(), weight.data()};
+  };
+  p.vertical = fill(plan[2], state->vertical_index, state->vertical_weight);
+  p.horizontal = fill(plan[3], state->horizontal_index, state->horizontal_weight);
+  constexpr std::int64_t kTaskElements = 16384;
+  p.band = std::clamp<std::int64_t>(kTaskElements / (p.out_w * p.channels), 1, p.out_h);
+  p.bands = (p.out_h + p.band - 1) / p.band;
+  PreparedKernel prepared;
+  prepared.weight_bytes = (state->vertical_index.size() + state->horizontal_index.size()) * 8;
+  prepared.phase_tasks = {x.batch * p.bands};
+  prepared.constants_used.assign(query.inputs.size(), true);
+  prepared.constants_used[0] = false;
+  prepared.state = std::shared_ptr<const void>(state, &state->params);
   return prepared;
 }
 
@@ -317,18 +377,24 @@ double cost_planar(const KernelQuery& query) {
 }
 
 constexpr KernelDesc kTable[] = {
+    {"resize.corners.avx512.fp32", "Resize", Isa::avx512, false, can_run_corners, cost_corners<Isa::avx512>,
+     prepare_corners, avx512::resize_corners},
     {"resize.planar.avx512.fp32", "Resize", Isa::avx512, false, can_run_planar, cost_planar<Isa::avx512>,
      prepare_planar<Isa::avx512>, avx512::resize_planar},
     {"resize.double.avx512.fp32", "Resize", Isa::avx512, false, can_double, cost_double<Isa::avx512>,
      prepare_double, avx512::resize_double},
     {"resize.taps.avx512.fp32", "Resize", Isa::avx512, false, can_run, cost<Isa::avx512>,
      prepare<Isa::avx512>, avx512::resize_taps},
+    {"resize.corners.avx2.fp32", "Resize", Isa::avx2, false, can_run_corners, cost_corners<Isa::avx2>,
+     prepare_corners, avx2::resize_corners},
     {"resize.planar.avx2.fp32", "Resize", Isa::avx2, false, can_run_planar, cost_planar<Isa::avx2>,
      prepare_planar<Isa::avx2>, avx2::resize_planar},
     {"resize.double.avx2.fp32", "Resize", Isa::avx2, false, can_double, cost_double<Isa::avx2>,
      prepare_double, avx2::resize_double},
     {"resize.taps.avx2.fp32", "Resize", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
      avx2::resize_taps},
+    {"resize.corners.portable.fp32", "Resize", Isa::portable, false, can_run_corners,
+     cost_corners<Isa::portable>, prepare_corners, portable::resize_corners},
     {"resize.planar.portable.fp32", "Resize", Isa::portable, false, can_run_planar,
      cost_planar<Isa::portable>, prepare_planar<Isa::portable>, portable::resize_planar},
     {"resize.double.portable.fp32", "Resize", Isa::portable, false, can_double, cost_double<Isa::portable>,

@@ -208,3 +208,28 @@ inline void run_double(const compiler::KernelArgs& args) {
     }
   }
 }
+
+/// Bilinear with the four products of an output summed in a fixed order, every product and sum rounded: channels last.
+inline void run_corners(const compiler::KernelArgs& args) {
+  const ResizeParams& p = *static_cast<const ResizeParams*>(args.state);
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / p.bands, y0 = task % p.bands * p.band;
+    const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
+    const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst_image;
+    for (std::int64_t y = y0; y < y1; ++y) {
+      const float *upper = src + p.vertical.index[2 * y] * p.src_row, *lower = src + p.vertical.index[2 * y + 1] * p.src_row;
+      const float wu = p.vertical.weight[2 * y], wl = p.vertical.weight[2 * y + 1];
+      for (std::int64_t x = 0; x < p.out_w; ++x) {
+        const std::int64_t left = p.horizontal.index[2 * x] * p.src_pixel, right = p.horizontal.index[2 * x + 1] * p.src_pixel;
+        const float a = p.horizontal.weight[2 * x], b = p.horizontal.weight[2 * x + 1];
+        const Vec w11 = broadcast(a * wu), w12 = broadcast(b * wu), w21 = broadcast(a * wl), w22 = broadcast(b * wl);
+        float* out = dst + y * p.dst_row + x * p.dst_pixel;
+        cover_vectors(p.channels, [&](std::int64_t i, int m) {
+          const Vec first = w11 * load_part(upper + left + i, m) + w12 * load_part(upper + right + i, m);
+          store_part(out + i, m, first + w21 * load_part(lower + left + i, m) + w22 * load_part(lower + right + i, m));
+        });
+      }
+    }
+  }
+}
