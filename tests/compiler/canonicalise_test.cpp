@@ -159,6 +159,14 @@ TEST(Canonicalise, ConstantsChangeSides) {
   EXPECT_EQ(count(g, "Sub") + count(g, "Div") + count(g, "Pow"), 0u);
 }
 
+TEST(Canonicalise, DivisionThatIsRoundedStays) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 3, 2, 2});
+  const auto units = m.node("Div", {x, m.scalar(0.0371f)});
+  const ir::Graph g = apply(canonicalise, m.finish({m.node("Round", {units})}));
+  EXPECT_EQ(count(g, "Div"), 1u);
+}
+
 TEST(Canonicalise, DivisionByZeroAndOfConstantsStay) {
   GraphMaker m;
   const auto x = m.input("x", {2, 3});

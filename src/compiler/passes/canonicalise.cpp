@@ -102,6 +102,13 @@ bool drop_neutral(Edit& edit, std::size_t index) {
   return false;
 }
 
+// A quotient in front of Round decides between two integers, so it is left as exact as it is.
+bool is_rounded(const Edit& edit, ValueId id) {
+  const std::vector<ir::Uses::Use>& uses = edit.uses().of(id);
+  return std::any_of(uses.begin(), uses.end(),
+                     [&](const ir::Uses::Use& use) { return edit.graph().nodes[use.node].op == "Round"; });
+}
+
 // x - c = x + (-c); x / c = x * (1 / c); x ^ 2 = x * x; x ^ 0.5 = sqrt(x).
 bool rewrite_constant_operand(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
@@ -119,6 +126,7 @@ bool rewrite_constant_operand(Edit& edit, std::size_t index) {
     edit.replace(index, edit.insert(index, std::move(made)));
     return true;
   }
+  if (node.op == "Div" && is_rounded(edit, node.outputs[0])) return false;
   std::vector<float> values;
   for (const float v : tensor->values<float>()) {
     const float changed = node.op == "Sub" ? -v : 1.0f / v;
