@@ -17,6 +17,7 @@ import torch
 import torchvision.models.segmentation as zoo
 from torch import nn
 from torch.nn import functional as F
+from torchvision.models.resnet import Bottleneck
 
 
 class OutputOnly(nn.Module):
@@ -94,6 +95,11 @@ def calibrated(make, pictures, seed=0):
         nn.init.uniform_(norm.bias, -0.1, 0.1)
         norm.momentum = None  # a plain average over the calibration pictures
         norm.reset_running_stats()
+    for module in net.modules():
+        # Residual branches of trained networks change little. With branches as large as the trunk, fifty layers make a hundred units in the last
+        # place of one, in any engine.
+        if isinstance(module, Bottleneck):
+            nn.init.uniform_(module.bn3.weight, 0.2, 0.4)
     net.train()
     for module in net.modules():
         if isinstance(module, nn.Dropout):
