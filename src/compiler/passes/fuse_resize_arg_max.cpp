@@ -34,17 +34,18 @@ bool fuse(Edit& edit, std::size_t index) {
   if ((*small)[0] != (*large)[0] || (*small)[1] != (*large)[1] || (*small)[2] > (*large)[2] ||
       (*small)[3] > (*large)[3] || element_count(*small) == 0)
     return false;
+  const Shape classes_shape{(*large)[0], (*large)[2], (*large)[3]};  // values move when others are added
+  const bool keepdims = arg_max.integer("keepdims", 1) != 0;
   Node fused = resize;
   fused.op = "ResizeArgMax";
   fused.name = arg_max.name;
   fused.outputs.clear();
   ir::ValueId classes = edit.insert(index, std::move(fused));
-  if (arg_max.integer("keepdims", 1) == 0) {
+  if (!keepdims) {
     Node reshape;
     reshape.op = "Reshape";
     reshape.name = arg_max.name + ":without_channels";
-    reshape.inputs = {classes,
-                      add_integers(graph, reshape.name + ":shape", {(*large)[0], (*large)[2], (*large)[3]})};
+    reshape.inputs = {classes, add_integers(graph, reshape.name + ":shape", classes_shape)};
     classes = edit.insert(index, std::move(reshape));
   }
   edit.remove(*source);
