@@ -17,7 +17,7 @@ std::filesystem::path find_model(const std::string& model) {
   const auto alias =
       std::find_if(aliases.begin(), aliases.end(), [&](const spec::Alias& a) { return a.name == model; });
   if (alias != aliases.end()) {
-    const std::filesystem::path path = model_path(*alias);
+    std::filesystem::path path = model_path(*alias);
     if (std::filesystem::exists(path, ignored)) return path;
     throw Error(ErrorCode::not_found,
                 fmt::format("model '{}' is not in the cache ({}); 'saccade fetch {}' gets it", model,

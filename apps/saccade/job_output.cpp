@@ -57,7 +57,7 @@ std::string line_of(const JobProgress& p) {
 }
 
 std::string bar_of(const JobProgress& p) {
-  const std::string text = line_of(p);
+  std::string text = line_of(p);
   if (p.expected_frames <= 0) return text;
   const int room = std::min(kMaxBar, terminal_columns() - static_cast<int>(text.size()) - 10);
   if (room < kMinBar) return text;

@@ -49,7 +49,9 @@ void release_pages(std::span<const std::byte> part) noexcept {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto begin = reinterpret_cast<std::uintptr_t>(part.data());
   const std::uintptr_t first = (begin + page - 1) / page * page, last = (begin + part.size()) / page * page;
-  if (first < last) ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  if (first < last)
+    ::madvise(reinterpret_cast<void*>(first), last - first,
+              MADV_DONTNEED);  // NOLINT(performance-no-int-to-ptr)
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -23,7 +23,7 @@ bool runs(const ir::Graph& graph, const Node& node, const KernelTable& kernels) 
       if (id == ir::kNoValue) return {};
       const Shape& dims = *known_shape(graph, id);
       const Layout used = dims.size() == 4 && graph.value(id).dtype == DType::f32 ? layout : Layout::plain;
-      const TensorDesc dense{true, graph.value(id).dtype, used, dims, dense_strides(dims, used)};
+      TensorDesc dense{true, graph.value(id).dtype, used, dims, dense_strides(dims, used)};
       if (graph.constant(id) == nullptr) return dense;
       const TensorDesc plain{true, graph.value(id).dtype, Layout::plain, dims,
                              dense_strides(dims, Layout::plain)};

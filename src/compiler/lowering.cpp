@@ -131,7 +131,7 @@ class Lowering {
       return same ? *same : dense_desc(value(id).dtype, *value(id).shape, layout);
     }
     if (auto found = existing(id, layout, dense)) return found->second;
-    const TensorDesc d = dense_desc(value(id).dtype, *value(id).shape, layout);
+    TensorDesc d = dense_desc(value(id).dtype, *value(id).shape, layout);
     cost += kCopyNanosecondsPerByte * static_cast<double>(bytes_of(d));
     return d;
   }

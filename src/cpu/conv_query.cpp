@@ -54,7 +54,7 @@ const char* check_conv(const KernelQuery& query) {
   if (present(query, 2) && constant(query, 2) == nullptr) return "bias is not constant";
   if (present(query, 2) && constant(query, 2)->dtype() != DType::f32) return "bias is not float32";
   if (query.node.text("auto_pad", "explicit") != "explicit") return "automatic padding is not resolved";
-  if (query.node.has("output_shape") && query.node.integers("output_shape").size() > 0)
+  if (query.node.has("output_shape") && !query.node.integers("output_shape").empty())
     return "output shape is not resolved";
   if (!rows_adjacent(query.outputs[0])) return "output rows are not adjacent";
   if (present(query, 3)) {

@@ -64,10 +64,10 @@ std::int64_t place(std::int64_t at, std::int64_t size, Border border, bool align
 }
 
 double cubic_weight(double d) {
-  constexpr double a = -0.75;
+  constexpr double kA = -0.75;
   d = std::fabs(d);
-  if (d <= 1) return ((a + 2) * d - (a + 3)) * d * d + 1;
-  if (d < 2) return ((d - 5) * d + 8) * d * a - 4 * a;
+  if (d <= 1) return ((kA + 2) * d - (kA + 3)) * d * d + 1;
+  if (d < 2) return ((d - 5) * d + 8) * d * kA - 4 * kA;
   return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "ops/infer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -104,7 +106,7 @@ void verify_nodes(const ir::Graph& graph) {
     for (const auto& [key, value] : node.attributes)
       if (const auto* subgraph = std::get_if<std::shared_ptr<const ir::Graph>>(&value)) {
         if (!*subgraph)
-          throw Error(ErrorCode::invalid_model, where + ": attribute '" + key + "' holds no graph");
+          throw Error(ErrorCode::invalid_model, fmt::format("{}: attribute '{}' holds no graph", where, key));
         verify_nodes(**subgraph);
       }
   }

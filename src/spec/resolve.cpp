@@ -25,7 +25,7 @@ ModelSpec without_yaml(const std::string& stem, const std::string& sha256, const
 ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
                   const std::vector<Metadata>& metadata) {
   const std::string stem = model.stem().string();
-  const ModelSpec base = without_yaml(stem, sha256, signature, metadata);
+  ModelSpec base = without_yaml(stem, sha256, signature, metadata);
   if (model.empty()) return base;
   for (const std::string& name : std::array<std::string, 2>{stem + ".yaml", "model.yaml"}) {
     const std::filesystem::path file = model.parent_path() / name;

@@ -51,8 +51,8 @@ std::string suggestion(const std::string& given, const std::vector<std::string_v
 /// A position in the document, for messages.
 class Place {
  public:
-  Place(YAML::Node node, std::string file, std::string key)
-      : node_(std::move(node)), file_(std::move(file)), key_(std::move(key)) {}
+  Place(const YAML::Node& node, std::string file, std::string key)
+      : node_(node), file_(std::move(file)), key_(std::move(key)) {}
 
   [[noreturn]] void fail(const std::string& message) const {
     const YAML::Mark mark = node_.Mark();

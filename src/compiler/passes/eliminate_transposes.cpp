@@ -178,9 +178,8 @@ class Sinker {
     };
     if (node.op == "Softmax" || node.op == "LogSoftmax") {
       made.attributes["axis"] = map(node.integer("axis", -1));
-    } else if (node.op == "Split") {
-      made.attributes["axis"] = map(node.integer("axis", 0));
-    } else if ((node.op == "ArgMax" || node.op == "ArgMin") && node.integer("keepdims", 1) != 0) {
+    } else if (node.op == "Split" ||
+               ((node.op == "ArgMax" || node.op == "ArgMin") && node.integer("keepdims", 1) != 0)) {
       made.attributes["axis"] = map(node.integer("axis", 0));
     } else if (node.op.starts_with("Reduce") && node.integer("keepdims", 1) != 0) {
       if (node.has_input(1) && !map_axes(made, 1, map)) return false;

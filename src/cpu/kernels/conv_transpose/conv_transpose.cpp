@@ -126,7 +126,7 @@ std::shared_ptr<Packed> prepare_both(const ConvQuery& q) {
   return packed;
 }
 
-PreparedKernel finish(const KernelQuery& query, std::shared_ptr<Packed> packed, std::int64_t tasks,
+PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& packed, std::int64_t tasks,
                       std::size_t scratch) {
   packed->state.weights = packed->weights.data();
   packed->state.bias = packed->bias.data();

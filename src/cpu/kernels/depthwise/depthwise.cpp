@@ -16,7 +16,6 @@ namespace {
 using compiler::KernelDesc;
 using compiler::KernelQuery;
 using compiler::PreparedKernel;
-using compiler::TensorDesc;
 
 struct State {
   DepthwiseParams params;

@@ -77,15 +77,15 @@ template <int M, int N>
 template <int M, int P>
 [[gnu::noinline]] void multiply_block(const MatmulCall& call, std::int64_t m, std::int64_t panel,
                                       std::int64_t k0, std::int64_t k1) {
-  constexpr int N = P * kMatmulVectors;
+  constexpr int kVectors = P * kMatmulVectors;
   const MatmulState& s = *call.s;
   const std::int64_t column = panel * kPanel, left = s.n - column, next_panel = s.k * kPanel;
   float* to = call.dst + m * s.dst_row + column;
-  Vec sum[M][N];
+  Vec sum[M][kVectors];
 #pragma GCC unroll 12
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j)
+    for (int j = 0; j < kVectors; ++j)
       sum[i][j] = k0 == 0 ? zero() : load_columns(to + i * s.dst_row + j * kLanes, left - j * kLanes);
   const float* b = call.b + panel * next_panel + k0 * kPanel;
   constexpr int kGroups = (M + 2) / 3;
@@ -97,25 +97,25 @@ template <int M, int P>
   }
 #pragma GCC unroll 1
   for (std::int64_t k = k0; k < k1; ++k) {
-    Vec row[N];
+    Vec row[kVectors];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j)
+    for (int j = 0; j < kVectors; ++j)
       row[j] = load(b + j / kMatmulVectors * next_panel + j % kMatmulVectors * kLanes);
 #pragma GCC unroll 12
     for (int i = 0; i < M; ++i) {
       const Vec x = broadcast(a[i / 3][i % 3 * s.a_row]);
 #pragma GCC unroll 8
-      for (int j = 0; j < N; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) sum[i][j] = fma(x, row[j], sum[i][j]);
     }
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) a[g] += s.a_k;
     b += kPanel;
   }
-  if (k1 == s.k) finish_block<M, N>(call, m, column, sum);
+  if (k1 == s.k) finish_block<M, kVectors>(call, m, column, sum);
 #pragma GCC unroll 12
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 8
-    for (int j = 0; j < N; ++j) store_columns(to + i * s.dst_row + j * kLanes, left - j * kLanes, sum[i][j]);
+    for (int j = 0; j < kVectors; ++j) store_columns(to + i * s.dst_row + j * kLanes, left - j * kLanes, sum[i][j]);
   if (k1 == s.k && !is_clamp(s.epilogue)) activate_stored(s, to, M, left < P * kPanel ? left : P * kPanel);
 }
 

@@ -92,7 +92,7 @@ std::shared_ptr<Packed> prepare_both(const ConvQuery& q, int width, bool single)
   return packed;
 }
 
-PreparedKernel finish(const KernelQuery& query, std::shared_ptr<Packed> packed, std::int64_t tasks) {
+PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& packed, std::int64_t tasks) {
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {tasks};

@@ -19,7 +19,7 @@ ir::ValueId present(const OnnxOperator& op, std::size_t i) {
 }
 
 std::string interpolation(OnnxOperator& op) {
-  const std::string mode = op.text("mode", "nearest");
+  std::string mode = op.text("mode", "nearest");
   if (mode == "nearest" || mode == "cubic") return mode;
   if (mode == "linear" || mode == "bilinear") return "linear";  // early exporters wrote the second
   op.invalid("attribute 'mode' is '" + mode + "', expected nearest, linear or cubic");
