@@ -17,8 +17,8 @@ constexpr std::array<std::string_view, 9> kSpatial{
     "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization"};
 // Operators that work in any order, as long as input and output share it.
 constexpr std::array<std::string_view, 13> kIndifferent{
-    "ElementwiseChain",   "Concat", "Split", "Slice", "Pad", "Softmax", "LogSoftmax", "Where", "Clip",
-    "BatchNormalization", "ArgMax", "Cast", "ResizeArgMax"};
+    "ElementwiseChain",   "Concat", "Split", "Slice",       "Pad", "Softmax", "LogSoftmax", "Where", "Clip",
+    "BatchNormalization", "ArgMax", "Cast",  "ResizeArgMax"};
 
 template <std::size_t N>
 bool one_of(std::string_view op, const std::array<std::string_view, N>& list) {
