@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "find_model.h"
+#include "limit_option.h"
 #include "plan_options.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
@@ -229,7 +230,7 @@ void run(const BenchOptions& options) {
   for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
   if (isas.empty()) isas.push_back(active_isa());
   const std::filesystem::path path = find_model(options.model);
-  const Model model = Model::load(path);
+  const Model model = Model::load(path, load_limits(options.plan.limits));
   std::vector<Configuration> configurations;
   for (const Isa isa : isas)
     for (const int threads : options.threads)

@@ -11,6 +11,7 @@
 #include "command.h"
 #include "find_model.h"
 #include "ir/graph.h"
+#include "limit_option.h"
 #include "npy.h"
 #include "plan_options.h"
 #include "saccade/error.h"
@@ -29,6 +30,7 @@ struct InferOptions {
   int threads = 1;
   std::int64_t batch = 0;
   std::vector<std::string> disabled_passes;
+  std::vector<std::string> limits;
 };
 
 // "NAME=X.npy", or "X.npy" for the next input that has none yet. Names may hold '=' and so may paths.
@@ -129,7 +131,7 @@ std::vector<std::string> file_names(const Model& model) {
 
 void run(const InferOptions& options) {
   const std::optional<Isa> isa = options.isa.empty() ? std::nullopt : std::optional(usable_isa(options.isa));
-  const Model model = Model::load(find_model(options.model));
+  const Model model = Model::load(find_model(options.model), load_limits(options.limits));
   const std::vector<std::string> names = file_names(model);
   const std::vector<Tensor> inputs = read_inputs(model, options);
   std::vector<Tensor> outputs;
@@ -182,6 +184,7 @@ void add_infer(CLI::App& app) {
       ->add_option("--disable-pass", options->disabled_passes,
                    "Leave a compiler pass out ('inspect --passes' lists them)")
       ->type_name("PASS");
+  add_limit_option(*command, options->limits);
   command->callback([options] { run(*options); });
 }
 

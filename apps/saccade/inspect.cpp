@@ -14,6 +14,7 @@
 #include "compiler/measure.h"
 #include "find_model.h"
 #include "import/import.h"
+#include "limit_option.h"
 #include "plan_options.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan.h"
@@ -138,12 +139,12 @@ Json counts_json(const List& counts) {
 }
 
 // The model; where it cannot be run for want of operators, all of them are listed.
-Model load(const std::filesystem::path& path, bool json) {
+Model load(const std::filesystem::path& path, const LoadLimits& limits, bool json) {
   try {
-    return Model::load(path);
+    return Model::load(path, limits);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    const import::Imported imported = import::read_model(map_file(path), path, {});
+    const import::Imported imported = import::read_model(map_file(path), path, limits);
     if (imported.missing.empty()) throw;
     report_missing(imported, path.string(), json);
   }
@@ -179,7 +180,7 @@ void run(const InspectOptions& options) {
     return;
   }
   const std::filesystem::path path = find_model(options.model);
-  const Model model = load(path, options.json);
+  const Model model = load(path, load_limits(options.plan.limits), options.json);
   std::optional<Cost> cost;
   std::string why_not;
   try {

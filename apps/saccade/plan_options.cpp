@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "command.h"
+#include "limit_option.h"
 
 namespace saccade::cli {
 
@@ -39,6 +40,7 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
       .add_option("--disable-pass", options.disabled_passes,
                   "Leave a compiler pass out ('inspect --passes' lists them)")
       ->type_name("PASS");
+  add_limit_option(command, options.limits);
 }
 
 CompileOptions compile_options(const Model& model, const PlanOptions& options) {

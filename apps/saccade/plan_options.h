@@ -17,10 +17,11 @@ namespace saccade::cli {
 struct PlanOptions {
   std::vector<std::string> shapes;  ///< "NAME=1x3x512x512", or without NAME for the only input
   std::vector<std::string> disabled_passes;
+  std::vector<std::string> limits;
   std::int64_t batch = 0;
 };
 
-/// Adds --shape, --batch and --disable-pass.
+/// Adds --shape, --batch, --disable-pass and --limit.
 void add_plan_options(CLI::App& command, PlanOptions& options);
 
 /// For Model::compile. Throws UsageError for a malformed shape.

@@ -16,6 +16,7 @@
 #include "config_file.h"
 #include "find_model.h"
 #include "job_output.h"
+#include "limit_option.h"
 #include "plan_options.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
@@ -48,7 +49,7 @@ struct RunArguments {
   std::optional<float> threshold;
   std::optional<double> crf;
   std::optional<int> stream;
-  std::vector<std::string> encoder_options;
+  std::vector<std::string> encoder_options, limits;
   bool json = false, quiet = false;
 };
 
@@ -100,6 +101,7 @@ void add_options(CLI::App& command, RunArguments& a) {
       .add_option("--resize", a.resize,
                   "How pictures are brought to the network's size (default: as the model asks)")
       ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
+  add_limit_option(command, a.limits);
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
       ->check(from_zero(std::numeric_limits<double>::infinity()));
   command.add_option("--encoder", a.job.encoder,
@@ -144,6 +146,7 @@ JobOptions job_options(const RunArguments& a) {
   if (a.resize == "bilinear") job.resize = ResizeRule::bilinear;
   if (a.resize == "area") job.resize = ResizeRule::area;
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
+  job.limits = load_limits(a.limits);
   if (!a.isa.empty()) job.max_isa = usable_isa(a.isa);
   for (const std::string& option : a.encoder_options) {
     const auto equals = option.find('=');

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "cpu/target.h"
+#include "limit_option.h"
 #include "plan_options.h"
 #include "saccade/error.h"
 #include "verify/find_cases.h"
@@ -24,6 +25,7 @@ struct VerifyOptions {
   std::string isa;
   std::string json;
   verify::Tolerance tolerance;
+  std::vector<std::string> limits;
 };
 
 std::string one_line(std::string text) {
@@ -35,6 +37,7 @@ std::string one_line(std::string text) {
 void run(const VerifyOptions& options) {
   verify::CaseOptions wanted;
   wanted.tolerance = options.tolerance;
+  wanted.limits = load_limits(options.limits);
   if (!options.isa.empty()) wanted.isa = usable_isa(options.isa);
   if (options.executor == "planned") wanted.target = &cpu::target();
   int passed = 0, failed = 0, skipped = 0;
@@ -103,6 +106,7 @@ void add_verify(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--json", options->json, "Write a record of every case to this file")
       ->type_name("FILE");
+  add_limit_option(*command, options->limits);
   command->callback([options] { run(*options); });
 }
 

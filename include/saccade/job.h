@@ -14,6 +14,7 @@
 
 #include "saccade/error.h"
 #include "saccade/isa.h"
+#include "saccade/limits.h"
 #include "saccade/model_spec.h"
 
 namespace saccade {
@@ -34,6 +35,7 @@ struct JobOptions {
   std::filesystem::path
       output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
   std::filesystem::path model;  ///< a model file
+  LoadLimits limits;            ///< what it may ask for
 
   Effect effect = Effect::remove;
   float strength = 50;   ///< of the blur, 0..100; looks alike at any resolution

@@ -11,6 +11,7 @@
 
 #include "saccade/error.h"
 #include "saccade/isa.h"
+#include "saccade/limits.h"
 #include "saccade/model_spec.h"
 #include "saccade/tensor.h"
 
@@ -35,14 +36,6 @@ struct TensorInfo {
   DType dtype = DType::f32;
   Shape shape;
   std::vector<std::string> dim_names;  ///< symbol of each unknown dimension, "" where it has none
-};
-
-/// Bounds on what a model file may ask for; exceeding one is Error(limit). See docs/configuration.md.
-struct LoadLimits {
-  std::int64_t max_nodes = 1'000'000;
-  std::int64_t max_rank = 16;
-  std::int64_t max_tensor_bytes = std::int64_t{8} << 30;
-  std::int64_t max_nesting = 64;
 };
 
 struct CompileOptions {

@@ -31,7 +31,7 @@ struct FileDescriptor {
 }  // namespace
 
 MappedFile map_file(const std::filesystem::path& path) {
-  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe would be waited for
   if (file.fd < 0) throw_errno(path, "open", errno);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0) throw_errno(path, "read", errno);

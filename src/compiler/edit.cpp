@@ -178,7 +178,9 @@ void infer_outputs(ir::Graph& graph, const Node& node) {
     inputs[i] = &types[i];
     constants[i] = graph.constant(node.inputs[i]);
   }
-  const std::optional<std::vector<ops::TensorType>> outputs = ops::infer_node(node, inputs, constants);
+  ops::Budget budget(graph.limits);
+  const std::optional<std::vector<ops::TensorType>> outputs =
+      ops::infer_node(node, inputs, constants, &budget);
   if (!outputs) return;
   for (std::size_t i = 0; i < node.outputs.size() && i < outputs->size(); ++i) {
     if (node.outputs[i] == kNoValue) continue;

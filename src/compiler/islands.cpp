@@ -18,7 +18,10 @@ bool static_shapes(const ir::Graph& graph, const ir::Node& node) {
 /// Builds the graph of one island.
 class IslandBuilder {
  public:
-  IslandBuilder(const ir::Graph& whole, bool is_static) : whole_(whole) { island_.static_shapes = is_static; }
+  IslandBuilder(const ir::Graph& whole, bool is_static) : whole_(whole) {
+    island_.static_shapes = is_static;
+    island_.graph.limits = whole.limits;
+  }
 
   void add(const ir::Node& node) {
     ir::Node copy = node;

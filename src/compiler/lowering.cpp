@@ -483,7 +483,7 @@ class Lowering {
     step.name = named.name;
     step.op = node.op;
     step.kernel = best ? best->choice.kernel : &reference_kernel();
-    step.prepared = best ? step.kernel->prepare(query) : prepare_reference(query);
+    step.prepared = best ? step.kernel->prepare(query) : prepare_reference(query, graph_.limits);
     // Constants that the kernel does not hold itself.
     for (std::size_t i = 0; i < lowered.src.size(); ++i) {
       const bool held = i < step.prepared.constants_used.size() && step.prepared.constants_used[i];
@@ -491,7 +491,17 @@ class Lowering {
         lowered.src[i] = fetch(node.inputs[i], best ? best->assignment.inputs[i] : Layout::plain, false);
     }
     measure(node, inputs, outputs, step);
+    refuse_large_weights(step);
     out_.steps.push_back(std::move(lowered));
+  }
+
+  // As they are made, not when memory is gone.
+  void refuse_large_weights(const Step& step) {
+    weight_bytes_ += step.prepared.weight_bytes;
+    if (static_cast<std::int64_t>(weight_bytes_) > graph_.limits.max_total_bytes)
+      throw Error(ErrorCode::limit, "node '" + step.name + "' (" + step.op +
+                                        "): the weights have more than " +
+                                        std::to_string(graph_.limits.max_total_bytes) + " bytes");
   }
 
   void measure(const Node& node, const std::vector<TensorDesc>& inputs,
@@ -546,7 +556,8 @@ class Lowering {
   ConcatPlan concats_;
   std::vector<std::vector<int>> forms_;  // per value, the one its producer made first
   std::map<std::size_t, int> concat_results_;
-  std::set<ValueId> written_;  // parts that their producer writes into the concatenation
+  std::set<ValueId> written_;     // parts that their producer writes into the concatenation
+  std::size_t weight_bytes_ = 0;  // of the steps so far
   Lowered out_;
 };
 

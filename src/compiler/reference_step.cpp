@@ -13,6 +13,7 @@ struct State {
   ir::Node node;
   std::vector<TensorDesc> inputs, outputs;
   std::vector<Tensor> constants;  // per input; empty where not constant
+  LoadLimits limits;
 };
 
 bool row_major(const TensorDesc& desc) {
@@ -78,7 +79,8 @@ void run(const KernelArgs& args) noexcept {
       tensors[i] = s.constants[i].empty() ? gather(s.inputs[i], args.src[i]) : s.constants[i];
       inputs[i] = &tensors[i];
     }
-    const std::vector<Tensor> outputs = ops::evaluate_node(s.node, ir::Graph{}, inputs);
+    ops::Budget budget(s.limits);
+    const std::vector<Tensor> outputs = ops::evaluate_node(s.node, ir::Graph{}, inputs, &budget);
     for (std::size_t i = 0; i < s.outputs.size(); ++i)
       if (s.outputs[i].present) scatter(outputs.at(i), s.outputs[i], args.dst[i]);
   } catch (...) {
@@ -92,8 +94,11 @@ constexpr KernelDesc kReference{.name = "reference", .op = "", .reference = true
 
 const KernelDesc& reference_kernel() noexcept { return kReference; }
 
-PreparedKernel prepare_reference(const KernelQuery& query) {
+PreparedKernel prepare_reference(const KernelQuery& query) { return prepare_reference(query, {}); }
+
+PreparedKernel prepare_reference(const KernelQuery& query, const LoadLimits& limits) {
   auto state = std::make_shared<State>();
+  state->limits = limits;
   state->node = query.node;
   state->inputs.assign(query.inputs.begin(), query.inputs.end());
   state->outputs.assign(query.outputs.begin(), query.outputs.end());

@@ -14,5 +14,7 @@ const KernelDesc& reference_kernel() noexcept;
 /// Takes operands in any layout. Allocates while it runs, and reports bad data (an index out of range)
 /// through KernelArgs::failure.
 PreparedKernel prepare_reference(const KernelQuery& query);
+/// `limits`: of what the step may ask for at run time (graphs inside the node, results of unforeseen size).
+PreparedKernel prepare_reference(const KernelQuery& query, const LoadLimits& limits);
 
 }  // namespace saccade::compiler

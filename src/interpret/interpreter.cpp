@@ -40,7 +40,11 @@ std::vector<std::size_t> count_reads(const ir::Graph& graph) {
 class Run {
  public:
   explicit Run(const ir::Graph& graph, const Options& options)
-      : graph_(graph), options_(options), values_(graph.values.size()), reads_(count_reads(graph)) {}
+      : graph_(graph),
+        options_(options),
+        budget_(graph.limits),
+        values_(graph.values.size()),
+        reads_(count_reads(graph)) {}
 
   std::vector<Tensor> execute(std::span<const Tensor> inputs) {
     bind(inputs);
@@ -57,7 +61,7 @@ class Run {
                                                  " inputs, " + std::to_string(inputs.size()) + " were given");
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       check_input(graph_.value(graph_.inputs[i]), inputs[i]);
-      value(graph_.inputs[i]) = inputs[i];
+      keep(graph_.inputs[i], inputs[i]);
     }
     for (std::size_t i = 0; i < graph_.values.size(); ++i)
       if (graph_.values[i].constant) values_[i] = *graph_.values[i].constant;
@@ -66,19 +70,30 @@ class Run {
   void step(const ir::Node& node) {
     std::vector<const Tensor*> inputs;
     for (const ir::ValueId id : node.inputs) inputs.push_back(id == ir::kNoValue ? nullptr : &value(id));
-    std::vector<Tensor> outputs = ops::evaluate_node(node, graph_, inputs);
+    std::vector<Tensor> outputs = ops::evaluate_node(node, graph_, inputs, &budget_);
     if (options_.observe) options_.observe(node, outputs);
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
       if (node.outputs[i] != ir::kNoValue && reads_.at(static_cast<std::size_t>(node.outputs[i])) > 0)
-        value(node.outputs[i]) = std::move(outputs.at(i));
+        keep(node.outputs[i], std::move(outputs.at(i)));
     for (const ir::ValueId id : node.inputs)
-      if (id != ir::kNoValue && --reads_[static_cast<std::size_t>(id)] == 0) value(id) = Tensor();
+      if (id != ir::kNoValue && --reads_[static_cast<std::size_t>(id)] == 0) drop(id);
+  }
+
+  void keep(ir::ValueId id, Tensor tensor) {
+    budget_.hold(tensor);
+    value(id) = std::move(tensor);
+  }
+
+  void drop(ir::ValueId id) {
+    if (!graph_.value(id).constant) budget_.release(value(id));
+    value(id) = Tensor();
   }
 
   Tensor& value(ir::ValueId id) { return values_.at(static_cast<std::size_t>(id)); }
 
   const ir::Graph& graph_;
   const Options& options_;
+  ops::Budget budget_;
   std::vector<Tensor> values_;
   std::vector<std::size_t> reads_;
 };

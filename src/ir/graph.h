@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "saccade/limits.h"
 #include "saccade/tensor.h"
 
 namespace saccade::ir {
@@ -68,6 +69,7 @@ class Graph {
   std::vector<Node> nodes;  ///< in topological order
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  LoadLimits limits;  ///< what compiling and running it may ask for; of graphs inside nodes not looked at
 
   ValueId add_value(Value value);
   ValueId add_constant(std::string value_name, Tensor tensor);

@@ -55,7 +55,7 @@ void evaluate(EvalContext& context) {
 std::int64_t multiply_adds(const ir::Node&, std::span<const TensorType* const> inputs,
                            std::span<const TensorType> outputs) {
   const Shape& w = inputs[1]->shape;
-  return element_count(outputs[0].shape) * product(w, 1, w.size());
+  return saturating_product(element_count(outputs[0].shape), product(w, 1, w.size()));
 }
 
 }  // namespace

@@ -167,7 +167,8 @@ void evaluate(EvalContext& context) {
 std::int64_t multiply_adds(const ir::Node& node, std::span<const TensorType* const> inputs,
                            std::span<const TensorType>) {
   std::int64_t total = 1;
-  for (const auto& [label, size] : parse(NodeView(node, inputs, {})).sizes) total *= size;
+  for (const auto& [label, size] : parse(NodeView(node, inputs, {})).sizes)
+    total = saturating_product(total, size);
   return total;
 }
 

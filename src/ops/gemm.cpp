@@ -76,7 +76,8 @@ void evaluate(EvalContext& context) {
 
 std::int64_t multiply_adds(const ir::Node& node, std::span<const TensorType* const> inputs,
                            std::span<const TensorType> outputs) {
-  return element_count(outputs[0].shape) * inputs[0]->shape[node.integer("transA", 0) != 0 ? 0 : 1];
+  return saturating_product(element_count(outputs[0].shape),
+                            inputs[0]->shape[node.integer("transA", 0) != 0 ? 0 : 1]);
 }
 
 }  // namespace

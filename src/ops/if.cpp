@@ -30,7 +30,7 @@ std::optional<std::vector<TensorType>> infer_branch(const NodeView& context, boo
     types.push_back(context.type(taken.first + i));
     data.push_back(context.constant(taken.first + i));
   }
-  return infer_subgraph(taken.graph, types, data);
+  return infer_subgraph(context, taken.graph, types, data);
 }
 
 void infer(InferContext& context) {
@@ -59,7 +59,7 @@ void evaluate(EvalContext& context) {
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < taken.graph.inputs.size(); ++i)
     inputs.push_back(context.input(taken.first + i));
-  std::vector<Tensor> outputs = run_subgraph(taken.graph, inputs);
+  std::vector<Tensor> outputs = run_subgraph(context, taken.graph, inputs);
   if (outputs.size() != context.output_count())
     context.fail("the branch has " + std::to_string(outputs.size()) + " outputs, the node has " +
                  std::to_string(context.output_count()));

@@ -1,6 +1,7 @@
 #include "ops/indexing.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/convert.h"
 
@@ -16,6 +17,11 @@ std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end) {
   std::int64_t result = 1;
   for (std::size_t i = begin; i < end; ++i) result *= shape[i];
   return result;
+}
+
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) noexcept {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
 }
 
 std::size_t normalize_axis(const NodeView& context, std::int64_t axis, std::size_t rank, const char* what) {

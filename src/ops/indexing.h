@@ -16,6 +16,8 @@ Strides dense_strides(const Shape& shape);
 
 /// Product of dims [begin, end).
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end);
+/// a * b of numbers that are not negative, or the most that the type holds.
+std::int64_t saturating_product(std::int64_t a, std::int64_t b) noexcept;
 
 /// `axis` in [-rank, rank) made non-negative; otherwise fails, naming `what`.
 std::size_t normalize_axis(const NodeView& context, std::int64_t axis, std::size_t rank,

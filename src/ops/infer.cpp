@@ -16,6 +16,7 @@ namespace {
 
 /// Shape arithmetic deals in a few numbers; anything larger is data and is left to the compiler's folding.
 constexpr std::int64_t kMostFoldedElements = 1 << 16;
+constexpr std::int64_t kMostFoldedWork = 1 << 24;
 
 std::string describe(const ir::Node& node) { return "node '" + node.name + "' (" + node.op + ")"; }
 
@@ -121,16 +122,18 @@ const OpDef& known_operator(const ir::Node& node) {
 /// The shape rule alone; errors do not name the node yet.
 std::optional<std::vector<TensorType>> apply_rule(const ir::Node& node,
                                                   std::span<const TensorType* const> inputs,
-                                                  std::span<const Tensor* const> constants) {
+                                                  std::span<const Tensor* const> constants, Budget& budget) {
   const OpDef& op = known_operator(node);
   check_arity(op, node);
   if (op.infer == nullptr) return std::nullopt;
-  InferContext context(node, inputs, constants);
+  budget.spend(kNodeWork);
+  InferContext context(node, inputs, constants, &budget);
   try {
     op.infer(context);
   } catch (const UnknownShape&) {
     return std::nullopt;
   }
+  for (const TensorType& type : context.outputs()) budget.check(type);
   return std::move(context.outputs());
 }
 
@@ -139,17 +142,19 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 /// Runs the kernel on given types and data. f16 and bf16 are computed in f32, except where the kernel only
 /// moves data.
 std::vector<Tensor> run_kernel(const ir::Node& node, std::span<const TensorType* const> types,
-                               std::span<const Tensor* const> data,
-                               std::span<const TensorType> output_types) {
+                               std::span<const Tensor* const> data, std::span<const TensorType> output_types,
+                               Budget& budget) {
   const OpDef& op = known_operator(node);
   if (op.evaluate == nullptr)
     throw Error(ErrorCode::unsupported, "this operator cannot be evaluated on its own");
+  budget.spend(node_work(node, types, output_types));
+  budget.check_room(output_types);
   const auto half_input = [](const TensorType* type) { return type != nullptr && is_half(type->dtype); };
   const auto half_output = [](const TensorType& type) { return is_half(type.dtype); };
   const bool half = std::any_of(types.begin(), types.end(), half_input) ||
                     std::any_of(output_types.begin(), output_types.end(), half_output);
   if (!half || op.is(kNativeHalf)) {
-    EvalContext context(node, types, data, output_types);
+    EvalContext context(node, types, data, output_types, &budget);
     op.evaluate(context);
     return std::move(context.outputs());
   }
@@ -168,7 +173,7 @@ std::vector<Tensor> run_kernel(const ir::Node& node, std::span<const TensorType*
   std::vector<TensorType> wide_outputs(output_types.begin(), output_types.end());
   for (TensorType& type : wide_outputs)
     if (is_half(type.dtype)) type.dtype = DType::f32;
-  EvalContext context(node, type_pointers, data_pointers, wide_outputs);
+  EvalContext context(node, type_pointers, data_pointers, wide_outputs, &budget);
   op.evaluate(context);
   std::vector<Tensor> outputs = std::move(context.outputs());
   for (std::size_t i = 0; i < outputs.size(); ++i)
@@ -177,7 +182,7 @@ std::vector<Tensor> run_kernel(const ir::Node& node, std::span<const TensorType*
   return outputs;
 }
 
-std::vector<Tensor> evaluate(const ir::Node& node, std::span<const Tensor* const> inputs) {
+std::vector<Tensor> evaluate(const ir::Node& node, std::span<const Tensor* const> inputs, Budget& budget) {
   std::vector<TensorType> types(inputs.size());
   std::vector<const TensorType*> type_pointers(inputs.size(), nullptr);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -185,23 +190,40 @@ std::vector<Tensor> evaluate(const ir::Node& node, std::span<const Tensor* const
     types[i] = {inputs[i]->dtype(), inputs[i]->shape()};
     type_pointers[i] = &types[i];
   }
-  auto output_types = apply_rule(node, type_pointers, inputs);
+  auto output_types = apply_rule(node, type_pointers, inputs, budget);
   if (!output_types && known_operator(node).is(kRunsGraph)) output_types.emplace(node.outputs.size());
   if (!output_types) throw Error(ErrorCode::unsupported, "this operator cannot be evaluated on its own");
-  return run_kernel(node, type_pointers, inputs, *output_types);
+  return run_kernel(node, type_pointers, inputs, *output_types, budget);
 }
 
 bool small(const TensorType& type) { return element_count(type.shape) <= kMostFoldedElements; }
 
 /// Whether infer_graph may evaluate the node: everything it reads is known, and it is about a few numbers.
-bool folds(const OpDef& op, std::span<const TensorType* const> types, std::span<const Tensor* const> data,
-           std::span<const TensorType> outputs) {
-  if (op.evaluate == nullptr || op.is(kNondeterministic)) return false;
+/// Graphs inside graphs are left alone: each level would run those below it several times.
+bool folds(const ir::Node& node, std::span<const TensorType* const> types,
+           std::span<const Tensor* const> data, std::span<const TensorType> outputs, bool nested) {
+  const OpDef& op = known_operator(node);
+  if (op.evaluate == nullptr || op.is(kNondeterministic) || (nested && op.is(kRunsGraph))) return false;
   if (!std::all_of(outputs.begin(), outputs.end(), small)) return false;
   if (op.is(kShapeArithmetic)) return true;
   for (std::size_t i = 0; i < types.size(); ++i)
     if (types[i] != nullptr && (data[i] == nullptr || !small(*types[i]))) return false;
-  return true;
+  return node_work(node, types, outputs) <= kMostFoldedWork;
+}
+
+/// The results of a node that infer_graph evaluates; empty where a graph inside it turns out to be long.
+std::vector<Tensor> fold(const ir::Node& node, std::span<const TensorType* const> types,
+                         std::span<const Tensor* const> data, std::span<const TensorType> outputs,
+                         const LoadLimits& limits) {
+  LoadLimits few = limits;
+  few.max_work = std::min(limits.max_work, kMostFoldedWork);
+  Budget budget(few);
+  try {
+    return run_kernel(node, types, data, outputs, budget);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit || !known_operator(node).is(kRunsGraph)) throw;
+    return {};
+  }
 }
 
 }  // namespace
@@ -228,8 +250,10 @@ const OpDef& get(const ir::Node& node, const ir::Graph& graph) {
 
 std::optional<std::vector<TensorType>> infer_node(const ir::Node& node,
                                                   std::span<const TensorType* const> inputs,
-                                                  std::span<const Tensor* const> constants) {
-  return naming(describe(node), [&] { return apply_rule(node, inputs, constants); });
+                                                  std::span<const Tensor* const> constants, Budget* budget) {
+  Budget own{LoadLimits{}};
+  Budget& spent = budget != nullptr ? *budget : own;
+  return naming(describe(node), [&] { return apply_rule(node, inputs, constants, spent); });
 }
 
 std::optional<std::size_t> needed_input(const ir::Node& node, std::span<const TensorType* const> inputs,
@@ -249,11 +273,15 @@ std::optional<std::size_t> needed_input(const ir::Node& node, std::span<const Te
 }
 
 std::vector<Tensor> evaluate_node(const ir::Node& node, const ir::Graph& graph,
-                                  std::span<const Tensor* const> inputs) {
-  return naming(ir::describe(node, graph), [&] { return evaluate(node, inputs); });
+                                  std::span<const Tensor* const> inputs, Budget* budget) {
+  Budget own(graph.limits);
+  Budget& spent = budget != nullptr ? *budget : own;
+  return naming(ir::describe(node, graph), [&] { return evaluate(node, inputs, spent); });
 }
 
-std::vector<std::optional<Tensor>> infer_graph(ir::Graph& graph) {
+std::vector<std::optional<Tensor>> infer_graph(ir::Graph& graph, Budget* budget) {
+  Budget own(graph.limits);
+  Budget& spent = budget != nullptr ? *budget : own;
   std::vector<std::optional<Tensor>> known(graph.values.size());
   std::vector<std::optional<TensorType>> types(graph.values.size());
   const auto index = [](ir::ValueId id) { return static_cast<std::size_t>(id); };
@@ -284,10 +312,10 @@ std::vector<std::optional<Tensor>> infer_graph(ir::Graph& graph) {
     }
     naming(ir::describe(node, graph), [&] {
       std::optional<std::vector<TensorType>> outputs;
-      if (complete) outputs = apply_rule(node, inputs, data);
+      if (complete) outputs = apply_rule(node, inputs, data, spent);
       std::vector<Tensor> folded;
-      if (outputs && folds(known_operator(node), inputs, data, *outputs))
-        folded = run_kernel(node, inputs, data, *outputs);
+      if (outputs && folds(node, inputs, data, *outputs, budget != nullptr))
+        folded = fold(node, inputs, data, *outputs, spent.limits());
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         if (node.outputs[i] == ir::kNoValue) continue;
         ir::Value& value = graph.value(node.outputs[i]);

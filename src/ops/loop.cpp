@@ -8,14 +8,10 @@
 #include "ops/indexing.h"
 #include "ops/subgraph.h"
 #include "ops/table_rare.h"
-#include "saccade/error.h"
 
 namespace saccade::ops {
 
 namespace {
-
-/// A loop that runs longer is taken for one that never ends.
-constexpr std::int64_t kMostIterations = 100'000'000;
 
 constexpr AttributeDef kAttributes[] = {{"body", AttributeKind::graph, true},
                                         {"states", AttributeKind::integer, true}};
@@ -61,7 +57,7 @@ void infer(InferContext& context) {
   const std::vector<TensorType> types = first_types(context);
   std::vector<const Tensor*> data(types.size(), nullptr);
   for (std::size_t i = 2 + layout.states; i < types.size(); ++i) data[i] = context.constant(i);
-  const std::optional<std::vector<TensorType>> given = infer_subgraph(layout.body, types, data);
+  const std::optional<std::vector<TensorType>> given = infer_subgraph(context, layout.body, types, data);
   if (!given) throw UnknownShape{0};
   for (std::size_t i = 0; i < layout.states; ++i)
     if ((*given)[1 + i].shape != types[2 + i].shape) throw UnknownShape{0};
@@ -88,7 +84,7 @@ void evaluate(EvalContext& context) {
   std::vector<Tensor> inputs(context.input_count());
   for (std::size_t i = 2; i < inputs.size(); ++i) inputs[i] = context.input(i);
   std::vector<Stack> stacks;
-  const auto given = infer_subgraph(layout.body, first_types(context));
+  const auto given = infer_subgraph(context, layout.body, first_types(context));
   for (std::size_t i = 0; i < layout.stacked; ++i) {
     // Without an iteration nothing tells dimensions that depend on data; they are 0 then.
     const ir::Value& value = layout.body.value(layout.body.outputs[1 + layout.states + i]);
@@ -97,11 +93,10 @@ void evaluate(EvalContext& context) {
     stacks.emplace_back(context, 0, given ? (*given)[1 + layout.states + i] : type);
   }
   for (std::int64_t i = 0; i < limit && runs; ++i) {
-    if (i == kMostIterations)
-      throw Error(ErrorCode::limit, "runs for more than " + std::to_string(kMostIterations) + " iterations");
+    check_iteration(context, i);
     inputs[0] = Tensor::of<std::int64_t>({}, {i});
     inputs[1] = Tensor::of<bool>({}, {runs});
-    std::vector<Tensor> results = run_subgraph(layout.body, inputs);
+    std::vector<Tensor> results = run_subgraph(context, layout.body, inputs);
     if (results[0].dtype() != DType::boolean || results[0].count() != 1)
       context.fail("the body's condition is not one bool");
     runs = *results[0].data<bool>();

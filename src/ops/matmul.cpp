@@ -40,7 +40,8 @@ void evaluate(EvalContext& context) {
 
 std::int64_t multiply_adds(const ir::Node&, std::span<const TensorType* const> inputs,
                            std::span<const TensorType> outputs) {
-  return inputs[0]->shape.empty() ? 0 : element_count(outputs[0].shape) * inputs[0]->shape.back();
+  if (inputs[0]->shape.empty()) return 0;
+  return saturating_product(element_count(outputs[0].shape), inputs[0]->shape.back());
 }
 
 }  // namespace

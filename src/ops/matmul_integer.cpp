@@ -30,7 +30,7 @@ void evaluate(EvalContext& context) {
 
 std::int64_t multiply_adds(const ir::Node&, std::span<const TensorType* const> inputs,
                            std::span<const TensorType> outputs) {
-  return element_count(outputs[0].shape) * inputs[0]->shape.back();
+  return saturating_product(element_count(outputs[0].shape), inputs[0]->shape.back());
 }
 
 }  // namespace

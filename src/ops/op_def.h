@@ -12,6 +12,8 @@
 
 namespace saccade::ops {
 
+class Budget;
+
 /// Facts that passes and the compiler ask for instead of comparing operator names.
 enum Trait : std::uint32_t {
   kElementwiseUnary = 1u << 0,   ///< y[i] = f(x[i]); same shape and layout
@@ -45,10 +47,12 @@ struct TensorType {
 class NodeView {
  public:
   NodeView(const ir::Node& node, std::span<const TensorType* const> types,
-           std::span<const Tensor* const> data)
-      : node_(node), types_(types), data_(data) {}
+           std::span<const Tensor* const> data, Budget* budget = nullptr)
+      : node_(node), types_(types), data_(data), budget_(budget) {}
 
   const ir::Node& node() const { return node_; }
+  /// What is left for graphs inside the node; nullptr: as much as they like.
+  Budget* budget() const { return budget_; }
   std::size_t input_count() const { return types_.size(); }
   bool has(std::size_t i) const { return i < types_.size() && types_[i] != nullptr; }
   /// Throws Error(invalid_model) if the input is absent.
@@ -73,6 +77,7 @@ class NodeView {
   const ir::Node& node_;
   std::span<const TensorType* const> types_;
   std::span<const Tensor* const> data_;
+  Budget* budget_;
 };
 
 /// What a shape rule sees: concrete input types, and data where it is already known (constants, folded
@@ -80,8 +85,8 @@ class NodeView {
 class InferContext : public NodeView {
  public:
   InferContext(const ir::Node& node, std::span<const TensorType* const> inputs,
-               std::span<const Tensor* const> constants)
-      : NodeView(node, inputs, constants), outputs_(node.outputs.size()) {}
+               std::span<const Tensor* const> constants, Budget* budget = nullptr)
+      : NodeView(node, inputs, constants, budget), outputs_(node.outputs.size()) {}
 
   const TensorType& input(std::size_t i) const { return type(i); }
   /// Sets an output's type; outputs that the node does not have are ignored.
@@ -102,8 +107,9 @@ struct UnknownShape {
 class EvalContext : public NodeView {
  public:
   EvalContext(const ir::Node& node, std::span<const TensorType* const> types,
-              std::span<const Tensor* const> data, std::span<const TensorType> output_types)
-      : NodeView(node, types, data), output_types_(output_types), outputs_(output_types.size()) {}
+              std::span<const Tensor* const> data, std::span<const TensorType> output_types,
+              Budget* budget = nullptr)
+      : NodeView(node, types, data, budget), output_types_(output_types), outputs_(output_types.size()) {}
 
   const Tensor& input(std::size_t i) const { return needed(i); }
   std::size_t output_count() const { return outputs_.size(); }

@@ -84,7 +84,7 @@ void infer(InferContext& context) {
   const std::vector<TensorType> types = body_types(context, layout);
   std::vector<const Tensor*> data(types.size(), nullptr);
   for (std::size_t i = layout.states + layout.sequences; i < types.size(); ++i) data[i] = context.constant(i);
-  const std::optional<std::vector<TensorType>> given = infer_subgraph(layout.body, types, data);
+  const std::optional<std::vector<TensorType>> given = infer_subgraph(context, layout.body, types, data);
   if (!given) throw UnknownShape{0};
   for (std::size_t i = 0; i < given->size(); ++i) {
     Shape shape = (*given)[i].shape;
@@ -107,17 +107,18 @@ std::vector<Tensor> scan(const EvalContext& context, const Layout& layout, std::
       inputs.begin() + static_cast<std::ptrdiff_t>(layout.states),
       inputs.begin() + static_cast<std::ptrdiff_t>(layout.states + layout.sequences));
   std::vector<Stack> stacks;
-  const auto given = infer_subgraph(layout.body, body_types(context, layout));
+  const auto given = infer_subgraph(context, layout.body, body_types(context, layout));
   for (std::size_t i = 0; i < layout.stacked; ++i)
     stacks.emplace_back(context, entry(node, "output_axes", i),
                         given ? (*given)[layout.states + i] : TensorType{});
   for (std::int64_t t = 0; t < layout.length; ++t) {
+    check_iteration(context, t);
     for (std::size_t i = 0; i < layout.sequences; ++i) {
       const bool backwards = entry(node, "input_directions", i) != 0;
       inputs[layout.states + i] =
           slice_of(sequences[i], layout.axes[i], backwards ? layout.length - 1 - t : t);
     }
-    std::vector<Tensor> results = run_subgraph(layout.body, inputs);
+    std::vector<Tensor> results = run_subgraph(context, layout.body, inputs);
     for (std::size_t i = 0; i < layout.states; ++i) inputs[i] = std::move(results[i]);
     for (std::size_t i = 0; i < layout.stacked; ++i) stacks[i].push(std::move(results[layout.states + i]));
   }
@@ -136,10 +137,11 @@ void evaluate(EvalContext& context) {
     outputs = scan(context, layout, inputs);
   } else {
     std::vector<Stack> stacks;
-    const auto given = infer_subgraph(layout.body, body_types(context, layout));
+    const auto given = infer_subgraph(context, layout.body, body_types(context, layout));
     for (std::size_t i = 0; i < layout.body.outputs.size(); ++i)
       stacks.emplace_back(context, 0, given ? (*given)[i] : TensorType{});
     for (std::int64_t n = 0; n < layout.batch; ++n) {
+      check_iteration(context, n);
       std::vector<Tensor> one = inputs;
       for (std::size_t i = 0; i < layout.states + layout.sequences; ++i) one[i] = slice_of(inputs[i], 0, n);
       std::vector<Tensor> results = scan(context, layout, std::move(one));

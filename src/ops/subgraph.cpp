@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ops/budget.h"
 #include "ops/indexing.h"
 #include "ops/infer.h"
 #include "saccade/error.h"
@@ -18,9 +19,10 @@ const ir::Graph& subgraph(const NodeView& context, std::string_view attribute, s
   return *graph;  // the node keeps it alive
 }
 
-std::optional<std::vector<TensorType>> infer_subgraph(const ir::Graph& graph,
+std::optional<std::vector<TensorType>> infer_subgraph(const NodeView& context, const ir::Graph& graph,
                                                       std::span<const TensorType> types,
                                                       std::span<const Tensor* const> data) {
+  Budget own{LoadLimits{}};
   ir::Graph typed = graph;
   for (std::size_t i = 0; i < typed.inputs.size(); ++i) {
     ir::Value& value = typed.value(typed.inputs[i]);
@@ -29,7 +31,7 @@ std::optional<std::vector<TensorType>> infer_subgraph(const ir::Graph& graph,
     value.dim_names.clear();
     if (i < data.size() && data[i] != nullptr) value.constant = *data[i];
   }
-  infer_graph(typed);
+  infer_graph(typed, context.budget() != nullptr ? context.budget() : &own);
   std::vector<TensorType> outputs;
   for (const ir::ValueId id : typed.outputs) {
     const ir::Value& value = typed.value(id);
@@ -41,7 +43,10 @@ std::optional<std::vector<TensorType>> infer_subgraph(const ir::Graph& graph,
   return outputs;
 }
 
-std::vector<Tensor> run_subgraph(const ir::Graph& graph, std::span<const Tensor> inputs) {
+std::vector<Tensor> run_subgraph(const NodeView& context, const ir::Graph& graph,
+                                 std::span<const Tensor> inputs) {
+  Budget own{LoadLimits{}};
+  Budget& budget = context.budget() != nullptr ? *context.budget() : own;
   std::vector<Tensor> values(graph.values.size());
   std::vector<std::size_t> reads(graph.values.size(), 0);
   const auto at = [](ir::ValueId id) { return static_cast<std::size_t>(id); };
@@ -51,20 +56,35 @@ std::vector<Tensor> run_subgraph(const ir::Graph& graph, std::span<const Tensor>
   for (const ir::ValueId id : graph.outputs) ++reads[at(id)];
   for (std::size_t i = 0; i < values.size(); ++i)
     if (graph.values[i].constant) values[i] = *graph.values[i].constant;
-  for (std::size_t i = 0; i < inputs.size(); ++i) values[at(graph.inputs[i])] = inputs[i];
+  const auto keep = [&](ir::ValueId id, Tensor tensor) {
+    budget.hold(tensor);
+    values[at(id)] = std::move(tensor);
+  };
+  const auto drop = [&](ir::ValueId id) {
+    if (!graph.value(id).constant) budget.release(values[at(id)]);
+    values[at(id)] = Tensor();
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) keep(graph.inputs[i], inputs[i]);
   for (const ir::Node& node : graph.nodes) {
     std::vector<const Tensor*> operands;
     for (const ir::ValueId id : node.inputs)
       operands.push_back(id == ir::kNoValue ? nullptr : &values[at(id)]);
-    std::vector<Tensor> results = evaluate_node(node, graph, operands);
+    std::vector<Tensor> results = evaluate_node(node, graph, operands, &budget);
     for (std::size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i] != ir::kNoValue) values[at(node.outputs[i])] = std::move(results.at(i));
+      if (node.outputs[i] != ir::kNoValue && reads[at(node.outputs[i])] > 0)
+        keep(node.outputs[i], std::move(results.at(i)));
     for (const ir::ValueId id : node.inputs)
-      if (id != ir::kNoValue && --reads[at(id)] == 0) values[at(id)] = Tensor();
+      if (id != ir::kNoValue && --reads[at(id)] == 0) drop(id);
   }
   std::vector<Tensor> outputs;
   for (const ir::ValueId id : graph.outputs) outputs.push_back(values[at(id)]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!graph.values[i].constant) budget.release(values[i]);
   return outputs;
+}
+
+void check_iteration(const NodeView& context, std::int64_t i) {
+  (context.budget() != nullptr ? *context.budget() : Budget(LoadLimits{})).check_iteration(i);
 }
 
 bool condition(const NodeView& context, std::size_t input) {
@@ -78,10 +98,16 @@ bool condition(const NodeView& context, std::size_t input) {
 Stack::Stack(const NodeView& context, std::int64_t axis, TensorType type)
     : context_(context), axis_(axis), type_(std::move(type)) {}
 
+Stack::~Stack() {
+  if (context_.budget() == nullptr) return;
+  for (const Tensor& part : parts_) context_.budget()->release(part);
+}
+
 void Stack::push(Tensor part) {
   if (!parts_.empty() && (part.shape() != parts_[0].shape() || part.dtype() != parts_[0].dtype()))
     context_.mismatch("an iteration gives " + shape_string(part.shape()) + ", an earlier one gave " +
                       shape_string(parts_[0].shape()) + "; they cannot be stacked");
+  if (context_.budget() != nullptr) context_.budget()->hold(part);
   parts_.push_back(std::move(part));
 }
 

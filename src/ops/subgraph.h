@@ -17,22 +17,29 @@ inline constexpr Trait kRunsGraph = static_cast<Trait>(1u << 9);
 const ir::Graph& subgraph(const NodeView& context, std::string_view attribute, std::size_t inputs);
 
 /// Output types for given types (and data, nullptr where unknown) of the inputs; nullopt where one depends on
-/// unknown data.
-std::optional<std::vector<TensorType>> infer_subgraph(const ir::Graph& graph,
+/// unknown data. `context`: the node around it, whose budget is spent.
+std::optional<std::vector<TensorType>> infer_subgraph(const NodeView& context, const ir::Graph& graph,
                                                       std::span<const TensorType> types,
                                                       std::span<const Tensor* const> data = {});
 
 /// Runs a graph with reference kernels.
-std::vector<Tensor> run_subgraph(const ir::Graph& graph, std::span<const Tensor> inputs);
+std::vector<Tensor> run_subgraph(const NodeView& context, const ir::Graph& graph,
+                                 std::span<const Tensor> inputs);
 
 /// A known input of one element that is a bool.
 bool condition(const NodeView& context, std::size_t input);
 
-/// Results of iterations, put one after another along a new axis.
+/// Throws Error(limit) where a loop may not go on to iteration `i` (from 0).
+void check_iteration(const NodeView& context, std::int64_t i);
+
+/// Results of iterations, put one after another along a new axis. The budget holds them as long as it lives.
 class Stack {
  public:
   /// `type` is what one iteration gives, for a stack that stays empty.
   Stack(const NodeView& context, std::int64_t axis, TensorType type);
+  ~Stack();
+  Stack(Stack&&) = default;
+  Stack& operator=(Stack&&) = delete;
   void push(Tensor part);
   /// Along the axis in the order of pushing, or reversed.
   Tensor join(bool reversed = false) const;

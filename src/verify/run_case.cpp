@@ -150,7 +150,7 @@ void run_without_data(const Model& model, const CaseOptions& options) {
 }
 
 void run(const fs::path& file, const std::vector<fs::path>& sets, const CaseOptions& options, bool random) {
-  const Model model = Model::load(file);
+  const Model model = Model::load(file, options.limits);
   if (sets.empty()) run_without_data(model, options);
   std::vector<DataSet> done;
   for (const fs::path& set : sets) {

@@ -16,6 +16,7 @@ struct CaseOptions {
   const compiler::Target* target = nullptr;
   std::optional<Isa> isa;
   Tolerance tolerance;
+  LoadLimits limits;
 };
 
 /// `skipped` is for models outside our scope (strings, sequences, optionals, maps, training, floats of 8 bits

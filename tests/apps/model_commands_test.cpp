@@ -191,6 +191,21 @@ TEST_F(Commands, InspectOfFilesThatAreNoModels) {
   expect_failure({"inspect", at("half.onnx")}, 1, "half.onnx");
 }
 
+TEST_F(Commands, LimitsAreOptions) {
+  expect_failure({"inspect", model_, "--limit", "nodes=1"}, 1, "more than 1 nodes");
+  expect_failure({"bench", "--limit", "work=2000", model_}, 1, "more than 2000 elements");
+  expect_failure(
+      {"infer", model_, "--input", at("x.npy"), "--output", at("out"), "--limit", "tensor-bytes=100"}, 1,
+      "at most 100");
+  expect_failure({"infer", model_, "--input", at("x.npy"), "--output", at("out"), "--executor", "reference",
+                  "--limit", "total-bytes=1K", "--limit", "rank=4"},
+                 1, "at most 1024");
+  expect_failure({"inspect", model_, "--limit", "noodles=1"}, 2, "the limits are nodes, rank");
+  expect_failure({"inspect", model_, "--limit", "nodes=many"}, 2, "expected a number");
+  expect_failure({"inspect", model_, "--limit", "nodes=0"}, 2, "expected a number");
+  EXPECT_EQ(run({"inspect", model_, "--limit", "tensor-bytes=1M"}).code, 0);
+}
+
 TEST_F(Commands, BenchReportsConfigurationsAndLayers) {
   const Result result = run({"bench", model_, "--threads", "1,2", "--isa", "portable", "--repeats", "3",
                              "--warmup", "1", "--json", "-"});

@@ -1,6 +1,7 @@
 // Malformed and hostile ONNX files: one clear error each, never a crash, never a huge allocation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -155,7 +156,19 @@ TEST(OnnxErrors, KeepsToTheLimits) {
   OnnxModel model = small_model();
   LoadLimits limits;
   limits.max_nodes = 1;
-  EXPECT_EQ(refusal(model.bytes(), {}, limits).code, ErrorCode::limit);
+  EXPECT_THAT(refusal(model.bytes(), {}, limits).message, HasSubstr("more than 1 nodes"));
+  limits = {};
+  limits.max_rank = 3;
+  EXPECT_THAT(refusal(model.bytes(), {}, limits).message, HasSubstr("4 dimensions, at most 3"));
+  limits = {};
+  limits.max_tensor_bytes = 200;  // the weights have 216
+  EXPECT_THAT(refusal(model.bytes(), {}, limits).message, HasSubstr("216 bytes, at most 200"));
+  limits = {};
+  limits.max_total_bytes = 220;  // and the shape 16
+  EXPECT_THAT(refusal(model.bytes(), {}, limits).message, HasSubstr("more than 220 bytes"));
+  limits.max_total_bytes = 232;
+  EXPECT_EQ(refusal(model.bytes(), {}, limits).message, "");
+  EXPECT_EQ(model.read({}, limits).graph.limits.max_total_bytes, 232);
 }
 
 /// A folder of its own for each test, with a model in it.
@@ -238,6 +251,10 @@ TEST_F(ExternalDataTest, NamesTheMissingFile) {
   EXPECT_THAT(missing.message, AllOf(HasSubstr("gone.bin"), HasSubstr("initialiser 'w'")));
   EXPECT_EQ(missing.code, ErrorCode::not_found);
   EXPECT_THAT(refused(with("sub")).message, HasSubstr("directory"));
+  ASSERT_EQ(::mkfifo((root_ / "model" / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(refused(with("pipe")).message, HasSubstr("not a regular file"));
+  std::filesystem::create_symlink("loop.bin", root_ / "model" / "loop.bin");
+  EXPECT_THAT(refused(with("loop.bin")).message, HasSubstr("cannot be opened"));
   EXPECT_THAT(refusal(with("w.bin").bytes()).message, HasSubstr("needs the folder"));
 }
 

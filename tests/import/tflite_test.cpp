@@ -296,6 +296,26 @@ TEST(TfliteErrors, RefusesConstantsOfAnotherSize) {
   EXPECT_THAT(refusal(m.bytes({x}, {y})).message, HasSubstr("tensor 'w': has 12 bytes of data, expected 16"));
 }
 
+TEST(TfliteErrors, KeepsToTheLimits) {
+  TfliteModel m;
+  const int x = m.tensor("x", {1, 3}), y = m.tensor("y", {1, 3}), z = m.tensor("z", {1, 3});
+  const int v = m.floats("v", {1, 3}, {1, 2, 3}), w = m.floats("w", {1, 3}, {4, 5, 6});
+  m.op(Code::ADD, {x, v}, {y}, Options::AddOptions, tflite::CreateAddOptions(m.builder()).Union());
+  m.op(Code::ADD, {y, w}, {z}, Options::AddOptions, tflite::CreateAddOptions(m.builder()).Union());
+  const std::string bytes = m.bytes({x}, {z});
+  const auto with = [&](std::int64_t LoadLimits::*limit, std::int64_t value) {
+    LoadLimits limits;
+    limits.*limit = value;
+    return refusal(bytes, {}, limits).message;
+  };
+  EXPECT_EQ(with(&LoadLimits::max_nodes, 2), "");
+  EXPECT_THAT(with(&LoadLimits::max_nodes, 1), HasSubstr("2 operators, at most 1"));
+  EXPECT_THAT(with(&LoadLimits::max_rank, 1), HasSubstr("2 dimensions, at most 1"));
+  EXPECT_THAT(with(&LoadLimits::max_tensor_bytes, 11), HasSubstr("12 bytes, at most 11"));
+  EXPECT_EQ(with(&LoadLimits::max_total_bytes, 24), "");
+  EXPECT_THAT(with(&LoadLimits::max_total_bytes, 23), HasSubstr("more than 23 bytes"));
+}
+
 TEST(TfliteErrors, RefusesOptionsOfAnotherOperator) {
   TfliteModel m;
   const int x = m.tensor("x", {1, 3}), y = m.tensor("y", {1, 3});

@@ -46,6 +46,7 @@ bool foldable(const ir::Graph& graph, const ir::Node& node, const ops::OpDef& op
 
 void fold_constants(ir::Graph& graph) {
   std::vector<ir::Node> kept;
+  ops::Budget budget(graph.limits);
   for (ir::Node& node : graph.nodes) {
     const ops::OpDef* op = ops::find(node.op);
     infer_outputs(graph, node);  // inputs may have become constant just now
@@ -65,9 +66,10 @@ void fold_constants(ir::Graph& graph) {
         inputs[i] = &stand_ins[i];
       }
     }
-    std::vector<Tensor> outputs = ops::evaluate_node(node, graph, inputs);
+    std::vector<Tensor> outputs = ops::evaluate_node(node, graph, inputs, &budget);
     for (std::size_t i = 0; i < node.outputs.size() && i < outputs.size(); ++i) {
       if (node.outputs[i] == ir::kNoValue) continue;
+      budget.hold(outputs[i]);
       ir::Value& value = graph.value(node.outputs[i]);
       value.dtype = outputs[i].dtype();
       value.shape = outputs[i].shape();

@@ -94,6 +94,7 @@ class OnnxReader {
     if (scope.builder.graph.outputs.empty()) fail("has no outputs");
     imported.metadata = onnx_metadata(model_);
     imported.graph = std::move(scope.builder.graph);
+    imported.graph.limits = limits_;
     imported.missing = missing_.take();
     imported.foreign_ops.assign(counts_.begin(), counts_.end());
     if (imported.missing.empty()) ir::verify(imported.graph);

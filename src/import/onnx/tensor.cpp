@@ -201,6 +201,7 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
   const Shape shape(proto.dims().begin(), proto.dims().end());
   const std::uint64_t unpacked_bytes = checked_bytes(*dtype, shape, limits_);
   if (unpacked_bytes == 0) return Tensor(*dtype, shape);
+  count(unpacked_bytes);
   const bool packed = is_four_bit(proto.data_type());
   const std::uint64_t bytes = packed ? (unpacked_bytes + 1) / 2 : unpacked_bytes;
 
@@ -229,6 +230,13 @@ Tensor OnnxTensors::read(onnx::TensorProto& proto) {
     return unpacked(*dtype, shape, data);
   }
   return from_typed_fields(proto, *dtype, shape, element_count(shape));
+}
+
+void OnnxTensors::count(std::uint64_t bytes) {
+  taken_ += bytes;
+  if (taken_ > static_cast<std::uint64_t>(limits_.max_total_bytes))
+    throw Error(ErrorCode::limit,
+                fmt::format("the model's tensors have more than {} bytes", limits_.max_total_bytes));
 }
 
 Tensor OnnxTensors::read_payload(const onnx::TensorProto& proto, DType dtype, const Shape& shape,

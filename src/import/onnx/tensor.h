@@ -38,12 +38,14 @@ class OnnxTensors {
 
  private:
   Tensor read(onnx::TensorProto& proto);
+  void count(std::uint64_t bytes);
   Tensor read_payload(const onnx::TensorProto& proto, DType dtype, const Shape& shape, std::uint64_t bytes);
 
   ExternalData external_;
   LoadLimits limits_;
   Source source_;
   std::vector<OnnxPayload> payloads_;
+  std::uint64_t taken_ = 0;  ///< bytes of all tensors so far
 };
 
 /// Throws Error(invalid_model | limit) unless the number of elements and bytes fits; returns the number of

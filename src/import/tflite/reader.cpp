@@ -72,8 +72,10 @@ class TfliteReader {
     TfliteGraph graph(file_, subgraph);
     check_tensors(graph, subgraph);
     read_inputs(graph, subgraph);
-    for (std::size_t i = 0; i < operators; ++i)
+    for (std::size_t i = 0; i < operators; ++i) {
       read_operator(graph, subgraph.operators()->Get(static_cast<flatbuffers::uoffset_t>(i)), i);
+      count_constants(graph.builder().graph);
+    }
 
     Imported imported;
     imported.missing = missing_.take();
@@ -84,6 +86,7 @@ class TfliteReader {
     imported.producer = model.description() != nullptr ? model.description()->str() : "";
     imported.foreign_ops.assign(counts_.begin(), counts_.end());
     imported.graph = std::move(graph.builder().graph);
+    imported.graph.limits = file_.limits;
     if (subgraph.name() != nullptr) imported.graph.name = subgraph.name()->str();
     if (imported.missing.empty()) ir::verify(imported.graph);
     return imported;
@@ -122,6 +125,16 @@ class TfliteReader {
         throw error.within("tensor '" + graph.name(i) + "'");
       }
     }
+  }
+
+  /// Of those that were made since the last call.
+  void count_constants(const ir::Graph& graph) {
+    for (; counted_ < graph.values.size(); ++counted_)
+      if (const std::optional<Tensor>& constant = graph.values[counted_].constant)
+        constant_bytes_ += constant->bytes();
+    if (constant_bytes_ > static_cast<std::size_t>(file_.limits.max_total_bytes))
+      throw Error(ErrorCode::limit,
+                  fmt::format("the model's tensors have more than {} bytes", file_.limits.max_total_bytes));
   }
 
   void read_inputs(TfliteGraph& graph, const tflite::SubGraph& subgraph) {
@@ -221,6 +234,8 @@ class TfliteReader {
   std::vector<Code> codes_;
   std::map<std::string, std::size_t> counts_;
   MissingList missing_;
+  std::size_t counted_ = 0;  ///< values whose constants are in constant_bytes_
+  std::size_t constant_bytes_ = 0;
 };
 
 }  // namespace

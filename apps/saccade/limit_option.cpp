@@ -1,0 +1,75 @@
+#include "limit_option.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "command.h"
+
+namespace saccade::cli {
+
+namespace {
+
+struct Limit {
+  std::string_view name;
+  std::int64_t LoadLimits::*value;
+};
+
+constexpr Limit kLimits[] = {{"nodes", &LoadLimits::max_nodes},
+                             {"rank", &LoadLimits::max_rank},
+                             {"tensor-bytes", &LoadLimits::max_tensor_bytes},
+                             {"nesting", &LoadLimits::max_nesting},
+                             {"total-bytes", &LoadLimits::max_total_bytes},
+                             {"iterations", &LoadLimits::max_iterations},
+                             {"work", &LoadLimits::max_work}};
+
+/// "512", "512K", "3G": powers of 1024.
+std::int64_t parse_number(const std::string& setting, std::string_view text) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
+  std::int64_t scaled = value;
+  const bool known = rest.empty() || unit != std::string_view::npos;
+  if (error != std::errc{} || !known || value < 1 ||
+      (!rest.empty() && __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &scaled)))
+    throw UsageError(
+        fmt::format("--limit {}: expected a number from 1 up, like 512, 64K, 512M or 3G", setting));
+  return scaled;
+}
+
+}  // namespace
+
+void add_limit_option(CLI::App& command, std::vector<std::string>& settings) {
+  command
+      .add_option(
+          "--limit", settings,
+          "What the model may ask for: nodes, rank, tensor-bytes, nesting, total-bytes, iterations, work")
+      ->type_name("NAME=N")
+      ->expected(1)
+      ->take_all();
+}
+
+LoadLimits load_limits(const std::vector<std::string>& settings) {
+  LoadLimits limits;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = std::min(setting.find('='), setting.size());
+    const std::string_view name = std::string_view(setting).substr(0, equals);
+    const auto* limit =
+        std::find_if(std::begin(kLimits), std::end(kLimits), [&](const Limit& l) { return l.name == name; });
+    if (limit == std::end(kLimits)) {
+      std::string names;
+      for (const Limit& each : kLimits) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+      throw UsageError(fmt::format("--limit {}: the limits are {}", setting, names));
+    }
+    limits.*limit->value =
+        parse_number(setting, std::string_view(setting).substr(std::min(equals + 1, setting.size())));
+  }
+  return limits;
+}
+
+}  // namespace saccade::cli
