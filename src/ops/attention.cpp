@@ -118,9 +118,11 @@ class Mask {
   Mask(const EvalContext& context, const Sizes& s) : s_(s) {
     const ir::Node& node = context.node();
     causal_ = node.integer("is_causal", 0) != 0;
-    left_ = node.integer("left_window_size", -1);
-    right_ = node.integer("right_window_size", -1);
+    // More than all keys is as good as all.
+    left_ = std::min(node.integer("left_window_size", -1), s.queries + s.total());
+    right_ = std::min(node.integer("right_window_size", -1), s.queries + s.total());
     if (context.has(6)) valid_ = integer_list(context, 6);
+    for (std::int64_t& valid : valid_) valid = std::clamp<std::int64_t>(valid, 0, s.total());
     if (!context.has(3)) return;
     is_bool_ = context.dtype(3) == DType::boolean;
     mask_ = convert(context.input(3), DType::f64);
@@ -172,7 +174,9 @@ void evaluate(EvalContext& context) {
   const double cap = static_cast<double>(node.real("softcap", 0));
   const std::int64_t stage = node.integer("qk_matmul_output_mode", 0), total = s.total();
   Tensor y(DType::f64, context.output_type(0).shape);
-  Tensor shown(DType::f64, {s.batch, s.heads, s.queries, total});
+  const bool shows = context.output_count() > 3;
+  Tensor shown;
+  if (shows) shown = Tensor(DType::f64, {s.batch, s.heads, s.queries, total});
   std::vector<double> scores(static_cast<std::size_t>(total));
   for (std::int64_t n = 0; n < s.batch; ++n)
     for (std::int64_t h = 0; h < s.heads; ++h)
@@ -181,9 +185,10 @@ void evaluate(EvalContext& context) {
         const std::int64_t row =
             s.packed ? (n * s.queries + i) * s.heads + h : (n * s.heads + h) * s.queries + i;
         const double* query = q.data<double>() + row * s.key_size;
-        double* show = shown.data<double>() + ((n * s.heads + h) * s.queries + i) * total;
         const auto keep = [&](std::int64_t wanted) {
-          if (stage == wanted) std::copy(scores.begin(), scores.end(), show);
+          if (shows && stage == wanted)
+            std::copy(scores.begin(), scores.end(),
+                      shown.data<double>() + ((n * s.heads + h) * s.queries + i) * total);
         };
         for (std::int64_t j = 0; j < total; ++j) {
           const double* key = k.data<double>() + (shared * total + j) * s.key_size;
@@ -213,6 +218,11 @@ void evaluate(EvalContext& context) {
     context.set(i, convert(*results[i], context.output_type(i).dtype));
 }
 
+std::int64_t work(const NodeView& context) {
+  const Sizes s = sizes_of(context);
+  return saturating_product({s.batch, s.heads, s.queries, s.total(), s.key_size + s.value_size + 4});
+}
+
 }  // namespace
 
 constinit const OpDef kAttention{.name = "Attention",
@@ -221,6 +231,7 @@ constinit const OpDef kAttention{.name = "Attention",
                                  .max_inputs = 7,
                                  .max_outputs = 4,
                                  .infer = infer,
-                                 .evaluate = evaluate};
+                                 .evaluate = evaluate,
+                                 .work = work};
 
 }  // namespace saccade::ops

@@ -26,6 +26,13 @@ std::int64_t bytes_of(const TensorType& type) {
   return multiply(element_count(type.shape), static_cast<std::int64_t>(dtype_size(type.dtype)));
 }
 
+/// As if no dimension were 0: shape rules and kernels multiply parts of a shape, also of an empty tensor.
+std::int64_t bytes_without_zeros(const TensorType& type) {
+  auto bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
+  for (const std::int64_t dim : type.shape) bytes = multiply(bytes, std::max<std::int64_t>(dim, 1));
+  return bytes;
+}
+
 [[noreturn]] void exceeded(const std::string& what) { throw Error(ErrorCode::limit, what); }
 
 }  // namespace
@@ -41,6 +48,8 @@ std::int64_t node_work(const ir::Node& node, std::span<const TensorType* const> 
   const OpDef* op = find(node.op);
   if (op != nullptr && op->multiply_adds != nullptr) {
     work = add(work, std::max<std::int64_t>(op->multiply_adds(node, inputs, outputs), 0));
+  } else if (op != nullptr && op->work != nullptr) {
+    work = add(work, std::max<std::int64_t>(op->work(NodeView(node, inputs, {})), 0));
   } else {
     // Every element of a pooled result is made from a window.
     std::int64_t window = 1;
@@ -55,7 +64,7 @@ void Budget::check(const TensorType& type) const {
   if (static_cast<std::int64_t>(type.shape.size()) > limits_.max_rank)
     exceeded("a tensor has " + std::to_string(type.shape.size()) + " dimensions, at most " +
              std::to_string(limits_.max_rank) + " are allowed");
-  if (const std::int64_t bytes = bytes_of(type); bytes > limits_.max_tensor_bytes)
+  if (const std::int64_t bytes = bytes_without_zeros(type); bytes > limits_.max_tensor_bytes)
     exceeded("a tensor of shape " + shape_string(type.shape) + " has " + std::to_string(bytes) +
              " bytes, at most " + std::to_string(limits_.max_tensor_bytes) + " are allowed");
 }

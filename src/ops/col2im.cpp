@@ -13,6 +13,8 @@ constexpr AttributeDef kAttributes[] = {{"dilations", AttributeKind::integers},
                                         {"pads", AttributeKind::integers},
                                         {"strides", AttributeKind::integers}};
 
+constexpr std::int64_t kMost = std::int64_t{1} << 30;  // keeps every sum and product below far from overflow
+
 struct Axis {
   std::int64_t size, block, dilation, pad, stride, count;
 };
@@ -37,10 +39,14 @@ std::vector<Axis> axes_of(const NodeView& context) {
               strides.empty() ? 1 : strides[i],
               0};
     const std::int64_t pad_end = pads.empty() ? 0 : pads[n + i];
-    if (axis.size < 1 || axis.block < 1 || axis.dilation < 1 || axis.stride < 1 || axis.pad < 0 ||
-        pad_end < 0)
-      context.fail("sizes, dilations and strides must be positive, pads not negative");
-    axis.count = (axis.size + axis.pad + pad_end - axis.dilation * (axis.block - 1) - 1) / axis.stride + 1;
+    const auto within = [](std::int64_t v, std::int64_t least) { return v >= least && v < kMost; };
+    if (!within(axis.size, 1) || !within(axis.block, 1) || !within(axis.dilation, 1) ||
+        !within(axis.stride, 1) || !within(axis.pad, 0) || !within(pad_end, 0))
+      context.fail("sizes, dilations and strides must be positive, pads not negative, all below " +
+                   std::to_string(kMost));
+    const std::int64_t room = axis.size + axis.pad + pad_end - axis.dilation * (axis.block - 1) - 1;
+    if (room < 0) context.mismatch("a block does not fit into axis " + std::to_string(i));
+    axis.count = room / axis.stride + 1;
     axes.push_back(axis);
   }
   return axes;
@@ -52,8 +58,8 @@ void infer(InferContext& context) {
   std::int64_t block = 1, count = 1;
   Shape shape;
   for (const Axis& axis : axes) {
-    block *= axis.block;
-    count *= axis.count;
+    block = saturating_product(block, axis.block);
+    count = saturating_product(count, axis.count);
     shape.push_back(axis.size);
   }
   if (x.size() != 3 || x[1] % block != 0 || x[2] != count)

@@ -42,7 +42,7 @@ Shape convolution_shape(const NodeView& context, std::size_t weights) {
     context.mismatch("input " + shape_string(x) + " and weights " + shape_string(w) +
                      " must have one rank, at least 3");
   const std::int64_t group = context.node().integer("group", 1);
-  if (group < 1 || w[0] % group != 0)
+  if (group < 1 || group > std::max<std::int64_t>(w[0], 1) || w[0] % group != 0)
     context.fail("group " + std::to_string(group) + " does not divide " + std::to_string(w[0]) +
                  " output channels");
   if (x[1] % group != 0)

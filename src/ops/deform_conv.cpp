@@ -1,5 +1,6 @@
 // A convolution whose taps are moved by offsets (in pixels, down then across) and weighted by a mask; samples
 // are bilinear, outside is 0. Inputs: x, weights, offsets, [bias], [mask]; two spatial dimensions.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/convert.h"
@@ -28,10 +29,10 @@ void infer(InferContext& context) {
   const Window window = window_of(context);
   const std::int64_t group = context.node().integer("group", 1),
                      offset_group = context.node().integer("offset_group", 1), taps = w[2] * w[3];
-  if (group < 1 || w[0] % group != 0)
+  if (group < 1 || group > std::max<std::int64_t>(w[0], 1) || w[0] % group != 0)
     context.fail("group is " + std::to_string(group) + " for " + std::to_string(w[0]) + " filters");
   check_channels(context, 1, group, w[1] * group);
-  if (offset_group < 1 || x[1] % offset_group != 0)
+  if (offset_group < 1 || offset_group > std::max<std::int64_t>(x[1], 1) || x[1] % offset_group != 0)
     context.fail("offset_group is " + std::to_string(offset_group) + " for " + std::to_string(x[1]) +
                  " channels");
   const Shape offsets{x[0], offset_group * taps * 2, window[0].out, window[1].out};
@@ -99,6 +100,14 @@ void evaluate(EvalContext& context) {
   context.set(0, convert(result, context.output_type(0).dtype));
 }
 
+/// Every output position meets every weight, and every tap of every channel is sampled.
+std::int64_t work(const NodeView& context) {
+  if (context.rank(2) != 4 || context.rank(0) != 4 || context.rank(1) != 4) return 0;
+  const Shape &x = context.shape(0), &w = context.shape(1), &offsets = context.shape(2);
+  const std::int64_t positions = saturating_product({x[0], offsets[2], offsets[3]});
+  return saturating_product({positions, w[2], w[3], std::max(x[1], saturating_product(w[0], w[1]))});
+}
+
 }  // namespace
 
 constinit const OpDef kDeformConv{.name = "DeformConv",
@@ -106,6 +115,7 @@ constinit const OpDef kDeformConv{.name = "DeformConv",
                                   .min_inputs = 3,
                                   .max_inputs = 5,
                                   .infer = infer,
-                                  .evaluate = evaluate};
+                                  .evaluate = evaluate,
+                                  .work = work};
 
 }  // namespace saccade::ops

@@ -50,8 +50,13 @@ void evaluate(EvalContext& context) {
   context.set(0, convert(y, context.output_type(0).dtype));
 }
 
+std::int64_t work(const NodeView& context) {
+  return context.rank(0) == 0 ? 0
+                              : saturating_product(element_count(context.shape(0)), context.shape(0).back());
+}
+
 }  // namespace
 
-constinit const OpDef kDet{.name = "Det", .infer = infer, .evaluate = evaluate};
+constinit const OpDef kDet{.name = "Det", .infer = infer, .evaluate = evaluate, .work = work};
 
 }  // namespace saccade::ops

@@ -138,6 +138,15 @@ void evaluate(EvalContext& context) {
   context.set(0, convert(y, context.output_type(0).dtype));
 }
 
+/// Up to four taps an axis for each element.
+std::int64_t work(const NodeView& context) {
+  if (context.rank(0) < 2 || context.rank(1) == 0) return 0;
+  std::int64_t taps = 1;
+  for (std::size_t axis = 2; axis < context.rank(0); ++axis)
+    taps *= context.node().text("mode", "linear") == "cubic" ? 4 : 2;
+  return saturating_product({element_count(context.shape(1)), context.shape(0)[1], taps});
+}
+
 }  // namespace
 
 constinit const OpDef kGridSample{.name = "GridSample",
@@ -145,6 +154,7 @@ constinit const OpDef kGridSample{.name = "GridSample",
                                   .min_inputs = 2,
                                   .max_inputs = 2,
                                   .infer = infer,
-                                  .evaluate = evaluate};
+                                  .evaluate = evaluate,
+                                  .work = work};
 
 }  // namespace saccade::ops

@@ -45,6 +45,7 @@ constinit const OpDef kGRU{.name = "GRU",
                            .max_inputs = 6,
                            .max_outputs = 2,
                            .infer = [](InferContext& context) { infer_recurrent(context, 3, false); },
-                           .evaluate = evaluate};
+                           .evaluate = evaluate,
+                           .work = recurrent_work};
 
 }  // namespace saccade::ops

@@ -24,6 +24,12 @@ std::int64_t saturating_product(std::int64_t a, std::int64_t b) noexcept {
   return __builtin_mul_overflow(a, b, &result) ? std::numeric_limits<std::int64_t>::max() : result;
 }
 
+std::int64_t saturating_product(std::initializer_list<std::int64_t> factors) noexcept {
+  std::int64_t result = 1;
+  for (const std::int64_t factor : factors) result = saturating_product(result, factor);
+  return result;
+}
+
 std::size_t normalize_axis(const NodeView& context, std::int64_t axis, std::size_t rank, const char* what) {
   const auto limit = static_cast<std::int64_t>(rank);
   if (axis < -limit || axis >= limit)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <vector>
 
 #include "ops/op_def.h"
@@ -18,6 +19,7 @@ Strides dense_strides(const Shape& shape);
 std::int64_t product(const Shape& shape, std::size_t begin, std::size_t end);
 /// a * b of numbers that are not negative, or the most that the type holds.
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) noexcept;
+std::int64_t saturating_product(std::initializer_list<std::int64_t> factors) noexcept;
 
 /// `axis` in [-rank, rank) made non-negative; otherwise fails, naming `what`.
 std::size_t normalize_axis(const NodeView& context, std::int64_t axis, std::size_t rank,

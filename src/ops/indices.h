@@ -1,6 +1,8 @@
 // Index tensors: what gathering and scattering operators share.
 #pragma once
 
+#include <type_traits>
+
 #include "ops/convert.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
@@ -26,17 +28,19 @@ inline constexpr AttributeDef kScatterAttributes[] = {{"axis", AttributeKind::in
 enum class Scatter : std::uint8_t { replace, add, mul, min, max };
 Scatter scatter_kind(const NodeView& context);
 
+/// Integers wrap around.
 template <class T>
 void scatter_into(Scatter kind, T& there, T value) {
+  using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, T>;
   switch (kind) {
     case Scatter::replace:
       there = value;
       break;
     case Scatter::add:
-      there = static_cast<T>(there + value);
+      there = static_cast<T>(static_cast<Wide>(there) + static_cast<Wide>(value));
       break;
     case Scatter::mul:
-      there = static_cast<T>(there * value);
+      there = static_cast<T>(static_cast<Wide>(there) * static_cast<Wide>(value));
       break;
     case Scatter::min:
       there = value < there ? value : there;

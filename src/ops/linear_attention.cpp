@@ -116,6 +116,11 @@ void evaluate(EvalContext& context) {
   if (context.output_count() > 1) context.set(1, convert(state, context.output_type(1).dtype));
 }
 
+std::int64_t work(const NodeView& context) {
+  const Sizes s = sizes_of(context);
+  return saturating_product({s.batch, s.length, s.heads, s.keys, s.values, 4});
+}
+
 }  // namespace
 
 constinit const OpDef kLinearAttention{.name = "LinearAttention",
@@ -124,6 +129,7 @@ constinit const OpDef kLinearAttention{.name = "LinearAttention",
                                        .max_inputs = 6,
                                        .max_outputs = 2,
                                        .infer = infer,
-                                       .evaluate = evaluate};
+                                       .evaluate = evaluate,
+                                       .work = work};
 
 }  // namespace saccade::ops

@@ -52,8 +52,16 @@ void evaluate(EvalContext& context) {
   });
 }
 
+std::int64_t work(const NodeView& context) {
+  if (context.rank(0) < 2) return 0;
+  const std::int64_t size =
+      std::clamp<std::int64_t>(context.node().integer("size", 1), 1, context.shape(0)[1] + 1);
+  return saturating_product(element_count(context.shape(0)), size);
+}
+
 }  // namespace
 
-constinit const OpDef kLRN{.name = "LRN", .attributes = kAttributes, .infer = infer, .evaluate = evaluate};
+constinit const OpDef kLRN{
+    .name = "LRN", .attributes = kAttributes, .infer = infer, .evaluate = evaluate, .work = work};
 
 }  // namespace saccade::ops

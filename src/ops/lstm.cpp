@@ -44,6 +44,7 @@ constinit const OpDef kLSTM{.name = "LSTM",
                             .max_inputs = 8,
                             .max_outputs = 3,
                             .infer = [](InferContext& context) { infer_recurrent(context, 4, true); },
-                            .evaluate = evaluate};
+                            .evaluate = evaluate,
+                            .work = recurrent_work};
 
 }  // namespace saccade::ops

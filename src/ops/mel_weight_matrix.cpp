@@ -34,8 +34,9 @@ void evaluate(EvalContext& context) {
   for (std::int64_t i = 0; i < bands + 2; ++i) {
     const double at = low + static_cast<double>(i) * (high - low) / static_cast<double>(bands + 2);
     const double hertz = 700 * (std::pow(10.0, at / 2595) - 1);
-    edges.push_back(static_cast<std::int64_t>(
-        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate))));
+    const double bin = std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+    if (!(std::abs(bin) < 0x1p53)) context.fail("the frequencies are out of range");
+    edges.push_back(static_cast<std::int64_t>(bin));
   }
   const auto set = [&](std::int64_t bin, std::int64_t band, double value) {
     if (bin >= 0 && bin < bins) y.data<double>()[bin * bands + band] = value;
@@ -45,9 +46,9 @@ void evaluate(EvalContext& context) {
                        centre = edges[static_cast<std::size_t>(i + 1)],
                        right = edges[static_cast<std::size_t>(i + 2)];
     if (left == centre) set(centre, i, 1);
-    for (std::int64_t j = left; j <= centre && left < centre; ++j)
+    for (std::int64_t j = std::max<std::int64_t>(left, 0); j <= std::min(centre, bins) && left < centre; ++j)
       set(j, i, static_cast<double>(j - left) / static_cast<double>(centre - left));
-    for (std::int64_t j = centre; j < right; ++j)
+    for (std::int64_t j = std::max<std::int64_t>(centre, 0); j < std::min(right, bins); ++j)
       set(j, i, static_cast<double>(right - j) / static_cast<double>(right - centre));
   }
   context.set(0, convert(y, context.output_type(0).dtype));

@@ -51,7 +51,8 @@ std::vector<std::int64_t> pick(const NodeView& context) {
       const float* score = score_data + (n * scores[1] + c) * scores[2];
       std::vector<std::int64_t> order;
       for (std::int64_t i = 0; i < scores[2]; ++i)
-        if (!has_least || static_cast<double>(score[i]) > least) order.push_back(i);
+        if (has_least ? static_cast<double>(score[i]) > least : score[i] == score[i])  // NaN is never picked
+          order.push_back(i);
       std::stable_sort(order.begin(), order.end(),
                        [&](std::int64_t a, std::int64_t b) { return score[a] > score[b]; });
       std::vector<Box> picked;
@@ -79,6 +80,12 @@ void evaluate(EvalContext& context) {
                                           std::span<const std::int64_t>(rows)));
 }
 
+/// As if every box had to be held against every other.
+std::int64_t work(const NodeView& context) {
+  if (context.rank(1) == 0) return 0;
+  return saturating_product(element_count(context.shape(1)), context.shape(1).back());
+}
+
 }  // namespace
 
 constinit const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
@@ -87,6 +94,7 @@ constinit const OpDef kNonMaxSuppression{.name = "NonMaxSuppression",
                                          .max_inputs = 5,
                                          .traits = kDataDependentShape,
                                          .infer = infer,
-                                         .evaluate = evaluate};
+                                         .evaluate = evaluate,
+                                         .work = work};
 
 }  // namespace saccade::ops

@@ -153,6 +153,10 @@ struct OpDef {
   std::int64_t (*multiply_adds)(const ir::Node&, std::span<const TensorType* const> inputs,
                                 std::span<const TensorType> outputs) = nullptr;
 
+  /// Where a kernel does far more than the sizes of its inputs and outputs tell: steps of its innermost loop,
+  /// or an upper bound. Sees types only. nullptr: it does not.
+  std::int64_t (*work)(const NodeView&) = nullptr;
+
   bool is(Trait trait) const { return (traits & trait) != 0; }
 };
 

@@ -27,7 +27,7 @@ Granularity::Granularity(const NodeView& context) : context_(context) {
   length_ = x[axis];
   inner_ = product(x, axis + 1, x.size());
   if (block_ == 0) return;
-  blocks_ = (length_ + block_ - 1) / block_;
+  blocks_ = length_ == 0 ? 0 : (length_ - 1) / block_ + 1;
   Shape expected = x;
   expected[axis] = blocks_;
   if (scale != expected)

@@ -143,6 +143,12 @@ void infer_recurrent(InferContext& context, std::int64_t gates, bool cell_state)
   if (cell_state) context.output(2, dtype, state);
 }
 
+std::int64_t recurrent_work(const NodeView& context) {
+  if (context.rank(0) != 3) return 0;
+  const Shape& x = context.shape(0);
+  return saturating_product({x[0], x[1], element_count(context.shape(1)) + element_count(context.shape(2))});
+}
+
 void evaluate_recurrent(EvalContext& context, std::int64_t gates, bool cell_state,
                         const std::vector<std::string>& defaults,
                         const std::function<void(const RecurrentStep&)>& cell) {

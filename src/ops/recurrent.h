@@ -59,6 +59,9 @@ struct RecurrentStep {
 /// Checks all inputs and sets the types of Y, Y_h and Y_c.
 void infer_recurrent(InferContext& context, std::int64_t gates, bool cell_state);
 
+/// OpDef::work: every step of every sample meets all weights.
+std::int64_t recurrent_work(const NodeView& context);
+
 /// Runs `cell` over all steps; `defaults` are the names of the activations of one direction.
 void evaluate_recurrent(EvalContext& context, std::int64_t gates, bool cell_state,
                         const std::vector<std::string>& defaults,

@@ -25,6 +25,7 @@ constinit const OpDef kRNN{
     .max_inputs = 6,
     .max_outputs = 2,
     .infer = [](InferContext& context) { infer_recurrent(context, 1, false); },
-    .evaluate = [](EvalContext& context) { evaluate_recurrent(context, 1, false, {"tanh"}, cell); }};
+    .evaluate = [](EvalContext& context) { evaluate_recurrent(context, 1, false, {"tanh"}, cell); },
+    .work = recurrent_work};
 
 }  // namespace saccade::ops

@@ -17,6 +17,8 @@ constexpr AttributeDef kAttributes[] = {
     {"output_height", AttributeKind::integer},          {"output_width", AttributeKind::integer},
     {"sampling_ratio", AttributeKind::integer},         {"spatial_scale", AttributeKind::real}};
 
+constexpr std::int64_t kMostSamples = std::int64_t{1} << 20;  // of one cell
+
 void infer(InferContext& context) {
   const Shape &x = context.shape(0), &rois = context.shape(1);
   const std::int64_t height = context.node().integer("output_height", 1),
@@ -30,6 +32,7 @@ void infer(InferContext& context) {
   if (transformation != "half_pixel" && transformation != "output_half_pixel")
     context.fail("coordinate_transformation is '" + transformation + "'");
   if (height < 1 || width < 1) context.fail("the output's size is not positive");
+  if (rois[0] > 0 && (x[2] == 0 || x[3] == 0)) context.mismatch("the picture is empty");
   require_index_type(context, 2);
   context.output(0, context.dtype(0), {rois[0], x[1], height, width});
 }
@@ -77,6 +80,8 @@ void evaluate(EvalContext& context) {
       context.fail("region " + std::to_string(r) + " is too large");
     const std::int64_t down = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_height)),
                        across = ratio > 0 ? ratio : static_cast<std::int64_t>(std::ceil(cell_width));
+    if (saturating_product(std::max<std::int64_t>(down, 0), std::max<std::int64_t>(across, 0)) > kMostSamples)
+      context.fail("a cell of region " + std::to_string(r) + " has too many samples");
     std::vector<Sample> samples;
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t j = 0; j < columns; ++j) {
@@ -108,6 +113,15 @@ void evaluate(EvalContext& context) {
   context.set(0, convert(y, context.output_type(0).dtype));
 }
 
+std::int64_t work(const NodeView& context) {
+  if (context.rank(0) != 4 || context.rank(1) == 0) return 0;
+  const std::int64_t ratio =
+      std::clamp<std::int64_t>(context.node().integer("sampling_ratio", 0), 1, kMostSamples);
+  return saturating_product({context.shape(1)[0], context.shape(0)[1] + 1,
+                             context.node().integer("output_height", 1),
+                             context.node().integer("output_width", 1), ratio, ratio, 4});
+}
+
 }  // namespace
 
 constinit const OpDef kRoiAlign{.name = "RoiAlign",
@@ -115,6 +129,7 @@ constinit const OpDef kRoiAlign{.name = "RoiAlign",
                                 .min_inputs = 3,
                                 .max_inputs = 3,
                                 .infer = infer,
-                                .evaluate = evaluate};
+                                .evaluate = evaluate,
+                                .work = work};
 
 }  // namespace saccade::ops

@@ -69,6 +69,14 @@ void evaluate(EvalContext& context) {
   context.set(0, convert(y, context.output_type(0).dtype));
 }
 
+/// As if every sample were the start of a frame as long as the window.
+std::int64_t work(const NodeView& context) {
+  const std::int64_t frame = context.has(2)        ? element_count(context.shape(2))
+                             : context.rank(0) > 1 ? context.shape(0)[1]
+                                                   : 1;
+  return saturating_product({element_count(context.shape(0)), frame, frame});
+}
+
 }  // namespace
 
 constinit const OpDef kSTFT{.name = "STFT",
@@ -76,6 +84,7 @@ constinit const OpDef kSTFT{.name = "STFT",
                             .min_inputs = 2,
                             .max_inputs = 4,
                             .infer = infer,
-                            .evaluate = evaluate};
+                            .evaluate = evaluate,
+                            .work = work};
 
 }  // namespace saccade::ops

@@ -47,6 +47,12 @@ std::map<std::vector<std::int64_t>, std::size_t> read_pool(const NodeView& conte
 }
 
 void infer(InferContext& context) {
+  const std::int64_t shortest = context.node().integer("min_gram_length", 1),
+                     longest = context.node().integer("max_gram_length", 1),
+                     skips = context.node().integer("max_skip_count", 0);
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (shortest < 1 || longest < shortest || longest > kMost || skips < 0 || skips > kMost)
+    context.fail("min_gram_length, max_gram_length or max_skip_count is out of range");
   read_pool(context);
   const std::string mode = context.node().text("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF") context.fail("mode is '" + mode + "'");
@@ -93,9 +99,18 @@ void evaluate(EvalContext& context) {
   context.set(0, std::move(y));
 }
 
+std::int64_t work(const NodeView& context) {
+  const std::int64_t length = context.rank(0) == 0 ? 1 : context.shape(0).back();
+  const std::int64_t longest =
+      std::clamp<std::int64_t>(context.node().integer("max_gram_length", 1), 1, length + 1);
+  const std::int64_t apart =
+      std::clamp<std::int64_t>(context.node().integer("max_skip_count", 0), 0, length) + 1;
+  return saturating_product({element_count(context.shape(0)), longest, longest, apart});
+}
+
 }  // namespace
 
 constinit const OpDef kTfIdfVectorizer{
-    .name = "TfIdfVectorizer", .attributes = kAttributes, .infer = infer, .evaluate = evaluate};
+    .name = "TfIdfVectorizer", .attributes = kAttributes, .infer = infer, .evaluate = evaluate, .work = work};
 
 }  // namespace saccade::ops

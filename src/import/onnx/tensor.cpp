@@ -174,17 +174,17 @@ std::uint64_t checked_bytes(DType dtype, const Shape& shape, const LoadLimits& l
   std::int64_t bytes = static_cast<std::int64_t>(dtype_size(dtype));
   bool overflow = false;
   bool zero = false;
+  // The other dimensions of an empty tensor count too: shape rules multiply them.
   for (const std::int64_t dim : shape) {
     if (dim < 0) fail("has the negative dimension " + std::to_string(dim));
     zero = zero || dim == 0;
-    overflow = overflow || __builtin_mul_overflow(bytes, dim, &bytes);
+    overflow = overflow || __builtin_mul_overflow(bytes, std::max<std::int64_t>(dim, 1), &bytes);
   }
-  if (zero) return 0;
   if (overflow) fail("has shape " + shape_string(shape) + ", whose size overflows");
   if (bytes > limits.max_tensor_bytes)
     throw Error(ErrorCode::limit,
                 fmt::format("has {} bytes, at most {} are allowed", bytes, limits.max_tensor_bytes));
-  return static_cast<std::uint64_t>(bytes);
+  return zero ? 0 : static_cast<std::uint64_t>(bytes);
 }
 
 Tensor OnnxTensors::take(onnx::TensorProto& proto, const std::string& what) {

@@ -120,7 +120,9 @@ class TfliteReader {
                                                   graph.name(i), shape.size(), file_.limits.max_rank));
       for (std::int64_t& dim : shape) dim = std::max<std::int64_t>(dim, 1);
       try {
-        if (element_count(shape) > std::numeric_limits<std::int64_t>::max() / 16) fail("is too large");
+        if (element_count(shape) > file_.limits.max_tensor_bytes)
+          throw Error(ErrorCode::limit, fmt::format("has shape {}, at most {} bytes are allowed",
+                                                    shape_string(shape), file_.limits.max_tensor_bytes));
       } catch (const Error& error) {
         throw error.within("tensor '" + graph.name(i) + "'");
       }
