@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 namespace saccade {
 
@@ -17,7 +16,7 @@ struct LoadLimits {
   std::int64_t max_total_bytes = std::int64_t{64} << 30;
   std::int64_t max_iterations = 100'000'000;  ///< of one Loop or Scan
   /// Elements read and written and multiply-adds of one run, or of the constants that one pass folds.
-  std::int64_t max_work = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max_work = std::int64_t{1} << 62;
 };
 
 }  // namespace saccade

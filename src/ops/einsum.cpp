@@ -77,7 +77,7 @@ Equation parse(const NodeView& context) {
         if (known->second != 1 && size != 1)
           context.mismatch("dimensions " + std::to_string(known->second) + " and " + std::to_string(size) +
                            " of the equation '" + text + "' differ");
-        known->second = std::max(known->second, size);
+        if (known->second == 1) known->second = size;  // 1 with 0 is 0
       }
       if (labels[d] > 0) ++uses[labels[d]];
     }

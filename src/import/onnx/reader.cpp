@@ -281,6 +281,7 @@ class OnnxReader {
     enter({nullptr, position.depth + 1}, function.node_size());
     std::string label;
     for (int i = 0; label.empty() && i < call.output_size(); ++i) label = call.output(i);
+    count_expanded(function, label);
     Opsets opsets = read_opsets(function.opset_import());
     opsets.insert(position.opsets->begin(), position.opsets->end());  // for what the function leaves out
     OnnxNodes body;
@@ -289,6 +290,16 @@ class OnnxReader {
     for (const std::string& name : call.output())
       if (!name.empty() && !scope.values.contains(name))
         fail("the function does not make output '" + name + "'");
+  }
+
+  /// A body is copied for each call, and each name in it gets the call's in front: a small file could ask for
+  /// much memory.
+  void count_expanded(const onnx::FunctionProto& function, const std::string& label) {
+    const std::size_t names = function.ByteSizeLong() / 2;  // a name has a byte of tag and one of length
+    expanded_bytes_ += function.ByteSizeLong() + names * label.size();
+    if (expanded_bytes_ > static_cast<std::size_t>(limits_.max_total_bytes))
+      throw Error(ErrorCode::limit,
+                  fmt::format("calls of functions expand to more than {} bytes", limits_.max_total_bytes));
   }
 
   void read_nodes(OnnxNodes& nodes, Scope& scope, const Position& position) {
@@ -339,6 +350,7 @@ class OnnxReader {
   OnnxFunctions functions_;
   std::map<std::string, std::size_t> counts_;
   std::int64_t nodes_ = 0;
+  std::size_t expanded_bytes_ = 0;  ///< of the functions' bodies, an upper bound
 };
 
 }  // namespace

@@ -116,6 +116,9 @@ class TfliteOperator {
   ir::ValueId integers_constant(const std::vector<std::int64_t>& values);
   ir::ValueId real_constant(double value, DType dtype = DType::f32);
   ir::ValueId tensor_constant(Tensor tensor);
+  /// Before a constant is worked out whose size the file alone decides: throws Error(limit) where it is too
+  /// large.
+  void check_room(DType dtype, const Shape& shape) const { tflite_bytes(dtype, shape, graph_.file().limits); }
   ir::ValueId activate(ir::ValueId x, tflite::Activation activation);
 
   /// The results. The value gets the tensor's name.

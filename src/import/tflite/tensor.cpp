@@ -17,19 +17,6 @@ namespace {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::invalid_model, message); }
 
-std::uint64_t constant_bytes(DType dtype, const Shape& shape, const LoadLimits& limits) {
-  auto bytes = static_cast<std::int64_t>(dtype_size(dtype));
-  for (const std::int64_t dim : shape) {
-    if (dim < 0) fail("is a constant with an unknown dimension: " + shape_string(shape));
-    if (__builtin_mul_overflow(bytes, dim, &bytes))
-      fail("has shape " + shape_string(shape) + ", whose size overflows");
-  }
-  if (bytes > limits.max_tensor_bytes)
-    throw Error(ErrorCode::limit,
-                fmt::format("has {} bytes, at most {} are allowed", bytes, limits.max_tensor_bytes));
-  return static_cast<std::uint64_t>(bytes);
-}
-
 /// Data inside the tables, or behind them where the file is too large for their offsets.
 std::span<const std::byte> buffer_bytes(const TfliteFile& file, std::uint32_t index) {
   const auto* buffers = file.model->buffers();
@@ -50,11 +37,24 @@ std::span<const std::byte> buffer_bytes(const TfliteFile& file, std::uint32_t in
 
 }  // namespace
 
+std::uint64_t tflite_bytes(DType dtype, const Shape& shape, const LoadLimits& limits) {
+  auto bytes = static_cast<std::int64_t>(dtype_size(dtype));
+  for (const std::int64_t dim : shape) {
+    if (dim < 0) fail("is a constant with an unknown dimension: " + shape_string(shape));
+    if (__builtin_mul_overflow(bytes, dim, &bytes))
+      fail("has shape " + shape_string(shape) + ", whose size overflows");
+  }
+  if (bytes > limits.max_tensor_bytes)
+    throw Error(ErrorCode::limit,
+                fmt::format("has {} bytes, at most {} are allowed", bytes, limits.max_tensor_bytes));
+  return static_cast<std::uint64_t>(bytes);
+}
+
 namespace {
 
 /// Two to a byte, the first in the lower half.
 Tensor unpacked_int4(const Shape& shape, std::span<const std::byte> data, const LoadLimits& limits) {
-  const std::uint64_t count = constant_bytes(DType::i8, shape, limits);
+  const std::uint64_t count = tflite_bytes(DType::i8, shape, limits);
   if (data.size() != (count + 1) / 2)
     fail(fmt::format("has {} bytes of data, expected {} for int4 {}", data.size(), (count + 1) / 2,
                      shape_string(shape)));
@@ -136,7 +136,7 @@ std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tens
                        " are not supported"};
   const Shape shape =
       tensor.shape() != nullptr ? Shape(tensor.shape()->begin(), tensor.shape()->end()) : Shape{};
-  const std::uint64_t bytes = constant_bytes(*dtype, shape, file.limits);
+  const std::uint64_t bytes = tflite_bytes(*dtype, shape, file.limits);
   if (tensor.sparsity() != nullptr) return densified(*tensor.sparsity(), *dtype, shape, data);
   if (bytes != data.size())
     fail(fmt::format("has {} bytes of data, expected {} for {} {}", data.size(), bytes, dtype_name(*dtype),

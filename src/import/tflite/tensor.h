@@ -46,6 +46,10 @@ struct TfliteFile {
   LoadLimits limits;
 };
 
+/// Bytes of a constant. Throws Error(invalid_model | limit) where a dimension is not known or there are too
+/// many.
+std::uint64_t tflite_bytes(DType dtype, const Shape& shape, const LoadLimits& limits);
+
 /// The data of a constant tensor, as a view into the file where it is aligned; nullopt if the tensor has
 /// none. Throws Error(invalid_model | limit), NotSupported for types that the IR does not have.
 std::optional<Tensor> tflite_constant(const TfliteFile& file, const tflite::Tensor& tensor);

@@ -117,6 +117,7 @@ void translate_transform_tensor(TfliteOperator& op) {
   if (in[1] < 1 || in[2] < 1) op.unsupported("height and width must be known");
   check_matrix(op, 1);
 
+  op.check_room(DType::f32, {height, width, 2});
   std::vector<float> middles;
   for (std::int64_t y = 0; y < height; ++y)
     for (std::int64_t x = 0; x < width; ++x) {

@@ -70,6 +70,8 @@ struct Origins {
 
 Origins origins(TfliteOperator& op, const CustomPool& pool, std::int64_t height, std::int64_t width,
                 std::int64_t pad_h, std::int64_t pad_w) {
+  op.check_room(DType::i64, {height});
+  op.check_room(DType::i64, {width});
   std::vector<std::int64_t> rows, columns;
   for (std::int64_t y = 0; y < height; ++y) rows.push_back(y * pool.stride_h - pad_h);
   for (std::int64_t x = 0; x < width; ++x) columns.push_back(x * pool.stride_w - pad_w);
@@ -126,6 +128,7 @@ void translate_max_unpool(TfliteOperator& op) {
   if (pool.stride_h != pool.filter_h || pool.stride_w != pool.filter_w)
     op.unsupported("windows that overlap or leave gaps are not supported");
   const std::int64_t height = in[1] * pool.filter_h, width = in[2] * pool.filter_w;
+  op.check_room(DType::f32, {in[3], height, width});
   const ir::ValueId x = op.planar_input(0);
   const ir::ValueId numbers =
       op.emit("Cast", {op.planar_input(1)}, {{"to", std::string(dtype_name(DType::i64))}});
