@@ -125,7 +125,18 @@ void translate_causal_conv(OnnxOperator& op) {
   op.finish_values({y, state});
 }
 
-/// A graph that changes a value: both branches of an If that is always true.
+/// Gives what it takes.
+std::shared_ptr<const ir::Graph> identity_graph(DType dtype) {
+  auto graph = std::make_shared<ir::Graph>();
+  ir::Value value;
+  value.name = "x";
+  value.dtype = dtype;
+  graph->inputs = graph->outputs = {graph->add_value(std::move(value))};
+  return graph;
+}
+
+/// A graph that changes a value: the branch of an If that is always true. The other is a small one: the same
+/// again would double what is to be looked at with each level of graphs inside graphs.
 ir::ValueId apply_graph(OnnxOperator& op, std::string_view name, ir::ValueId x) {
   onnx::GraphProto* proto = op.graph(name);
   if (proto == nullptr) return x;
@@ -134,11 +145,11 @@ ir::ValueId apply_graph(OnnxOperator& op, std::string_view name, ir::ValueId x) 
   if (graph->inputs.size() != captured.size() + 1 || graph->outputs.size() != 1)
     op.invalid(fmt::format("the graph '{}' does not take and give one value", name));
   std::vector<ir::ValueId> inputs{op.tensor_constant(Tensor::of<bool>({}, {true}))};
-  for (int branch = 0; branch < 2; ++branch) {
-    inputs.push_back(x);
-    for (const std::string& outer : captured) inputs.push_back(op.value_of(outer));
-  }
-  return op.emit("If", std::move(inputs), {{"then_branch", graph}, {"else_branch", graph}});
+  inputs.push_back(x);
+  for (const std::string& outer : captured) inputs.push_back(op.value_of(outer));
+  inputs.push_back(x);
+  return op.emit("If", std::move(inputs),
+                 {{"then_branch", graph}, {"else_branch", identity_graph(op.dtype(x))}});
 }
 
 /// Query heads that share a key head are a dimension of their own in both products.
