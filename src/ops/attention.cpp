@@ -45,6 +45,7 @@ Sizes sizes_of(const NodeView& context) {
     s.heads = context.node().integer("q_num_heads", 0);
     s.kv_heads = context.node().integer("kv_num_heads", 0);
     if (s.heads < 1 || s.kv_heads < 1) context.fail("q_num_heads and kv_num_heads are needed");
+    if (s.heads > std::max<std::int64_t>(q[2], 1) || s.kv_heads > std::max<std::int64_t>(k[2], 1)) refuse();
     if (q[2] % s.heads != 0 || k[2] % s.kv_heads != 0 || v[2] % s.kv_heads != 0) refuse();
     s = {q[0], s.heads, s.kv_heads, q[1], k[1], 0, q[2] / s.heads, v[2] / s.kv_heads, true};
     if (k[2] / s.kv_heads != s.key_size || k[0] != s.batch || v[0] != s.batch || v[1] != s.keys) refuse();

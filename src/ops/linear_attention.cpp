@@ -2,6 +2,7 @@
 //   S = exp(decay) S + beta k (v - S' k)', y = scale q' S.
 // Rules: "linear" has neither decay nor correction, "gated" only the decay, "delta" only the correction,
 // "gated_delta" both. Inputs: queries, keys, values (batch, length, heads * size), [state], [decay], [beta].
+#include <algorithm>
 #include <cmath>
 
 #include "ops/convert.h"
@@ -31,8 +32,8 @@ Sizes sizes_of(const NodeView& context) {
   if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
     context.fail("update_rule is '" + rule + "'");
   if (q.size() != 3 || k.size() != 3 || v.size() != 3 || heads < 1 || kv_heads < 1 || heads % kv_heads != 0 ||
-      q[2] % heads != 0 || k[2] != q[2] / heads * kv_heads || v[2] % kv_heads != 0 ||
-      k != Shape{q[0], q[1], k[2]} || v != Shape{q[0], q[1], v[2]})
+      heads > std::max<std::int64_t>(q[2], 1) || q[2] % heads != 0 || k[2] != q[2] / heads * kv_heads ||
+      v[2] % kv_heads != 0 || k != Shape{q[0], q[1], k[2]} || v != Shape{q[0], q[1], v[2]})
     context.mismatch("queries " + shape_string(q) + ", keys " + shape_string(k) + " and values " +
                      shape_string(v) + " do not fit " + std::to_string(heads) + " and " +
                      std::to_string(kv_heads) + " heads");

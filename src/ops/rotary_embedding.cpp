@@ -1,6 +1,8 @@
 // Turns pairs of the first `rotary_embedding_dim` features (0: all) of each head by angles whose cosines and
 // sines are given for each position. Inputs: x (batch, heads, length, size) or (batch, length, heads * size),
 // cosines, sines, [positions].
+#include <algorithm>
+
 #include "ops/convert.h"
 #include "ops/indices.h"
 #include "ops/table_rare.h"
@@ -25,7 +27,7 @@ Sizes sizes_of(const NodeView& context) {
     s = {x[0], x[1], x[2], x[3], 0, false};
   } else if (x.size() == 3) {
     const std::int64_t heads = context.node().integer("num_heads", 0);
-    if (heads < 1 || x[2] % heads != 0)
+    if (heads < 1 || heads > std::max<std::int64_t>(x[2], 1) || x[2] % heads != 0)
       context.fail("num_heads is " + std::to_string(heads) + ", the input has " + std::to_string(x[2]) +
                    " features");
     s = {x[0], heads, x[1], x[2] / heads, 0, true};
