@@ -342,6 +342,25 @@ TEST(Onnx, RefusesFunctionsThatCallThemselves) {
   EXPECT_THAT(refusal(model.bytes()).message, HasSubstr("nested deeper"));
 }
 
+TEST(Onnx, RefusesFunctionsThatExpandToTooMuch) {
+  // The name of the call stands in front of each name in the body.
+  OnnxModel model(13);
+  auto& function = add_function(model);
+  for (int i = 0; i < 100; ++i) {
+    auto* node = function.add_node();
+    node->set_op_type("Relu");
+    node->add_input("a");
+    node->add_output("r" + std::to_string(i));
+  }
+  model.input("x", DType::f32, {2}).output(std::string(100'000, 'y'));
+  model.node("Twice", {"x"}, {std::string(100'000, 'y')}).proto.set_domain("local");
+  LoadLimits limits;
+  limits.max_total_bytes = 10'000'000;
+  const Refusal refused = refusal(model.bytes(), {}, limits);
+  EXPECT_THAT(refused.message, HasSubstr("expand to more than 10000000 bytes"));
+  EXPECT_EQ(refused.code, ErrorCode::limit);
+}
+
 TEST(Onnx, ListsEverythingThatIsMissing) {
   OnnxModel model(13);
   model.input("x", DType::f32, {2}).output("y");
