@@ -39,13 +39,14 @@ std::int64_t bytes_without_zeros(const TensorType& type) {
 
 std::int64_t node_work(const ir::Node& node, std::span<const TensorType* const> inputs,
                        std::span<const TensorType> outputs) {
+  const OpDef* op = find(node.op);
   std::int64_t read = 0;
   for (const TensorType* type : inputs)
-    if (type != nullptr) read = add(read, element_count(type->shape));
+    if (type != nullptr && !(op != nullptr && op->is(kShapeArithmetic)))
+      read = add(read, element_count(type->shape));
   std::int64_t written = 0;
   for (const TensorType& type : outputs) written = add(written, element_count(type.shape));
   std::int64_t work = add(kNodeWork, add(read, written));
-  const OpDef* op = find(node.op);
   if (op != nullptr && op->multiply_adds != nullptr) {
     work = add(work, std::max<std::int64_t>(op->multiply_adds(node, inputs, outputs), 0));
   } else if (op != nullptr && op->work != nullptr) {

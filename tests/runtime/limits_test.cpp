@@ -88,13 +88,13 @@ TEST(Limits, OfAllTensorsAtOneTime) {
 }
 
 TEST(Limits, AreKeptByOneAfterTheOther) {
-  // Values that are freed make room: a hundred of 4 KB, one after the other, in 20 KB.
+  // Values that are freed make room: a hundred of 256 KB, one after the other, in 1.2 MB.
   GraphMaker m;
-  auto x = m.input("x", {1024});
+  auto x = m.input("x", {65536});
   for (int i = 0; i < 100; ++i) x = m.node(i % 2 == 0 ? "Sin" : "Neg", {x});
   m.graph.outputs = {x};
-  m.graph.limits.max_total_bytes = 20'000;
-  expect_both_run(m.graph, {Tensor::zeros(DType::f32, {1024})});
+  m.graph.limits.max_total_bytes = 1'200'000;
+  expect_both_run(m.graph, {Tensor::zeros(DType::f32, {65536})});
 }
 
 TEST(Limits, OfWork) {

@@ -29,7 +29,7 @@ const tflite::Model& verified_model(std::span<const std::byte> bytes, const Load
   options.max_depth =
       static_cast<flatbuffers::uoffset_t>(std::clamp<std::int64_t>(limits.max_nesting, 8, 1000));
   options.max_tables =
-      static_cast<flatbuffers::uoffset_t>(std::clamp<std::int64_t>(limits.max_nodes, 1, 100'000'000)) * 8;
+      static_cast<flatbuffers::uoffset_t>(std::clamp<std::int64_t>(limits.max_nodes, 1'000, 100'000'000)) * 8;
   flatbuffers::Verifier verifier(data, size, options);
   if (!tflite::VerifyModelBuffer(verifier))
     fail("is damaged or cut short (a FlatBuffers table points outside the file)");
