@@ -12,6 +12,7 @@ class MissingList {
  public:
   /// Records that `node` needs `op`; entries with equal operator and reason share one line.
   void add(const std::string& op, const std::string& node, const std::string& reason);
+  bool empty() const { return entries_.empty(); }
   std::vector<Missing> take() { return std::move(entries_); }
 
  private:

@@ -28,6 +28,14 @@ TEST(Canonicalise, DropsOperatorsThatDoNothing) {
   EXPECT_EQ(g.nodes.size(), 1u);
 }
 
+TEST(Canonicalise, CountsTheOrderOfATransposeFromTheFront) {
+  GraphMaker m;
+  const auto x = m.input("x", {3, 3});
+  const ir::Graph g = apply(canonicalise, m.finish({m.node("Relu", {m.transpose(x, {-1, 0})})}));
+  ASSERT_EQ(count(g, "Transpose"), 1u);  // in ascending order, and yet it exchanges
+  EXPECT_EQ(find(g, "Transpose")->integers("perm"), (Integers{1, 0}));
+}
+
 TEST(Canonicalise, KeepsLookAlikesThatDoSomething) {
   GraphMaker m;
   const auto x = m.input("x", {1, 2, 4, 4});

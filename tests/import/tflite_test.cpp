@@ -296,6 +296,16 @@ TEST(TfliteErrors, RefusesConstantsOfAnotherSize) {
   EXPECT_THAT(refusal(m.bytes({x}, {y})).message, HasSubstr("tensor 'w': has 12 bytes of data, expected 16"));
 }
 
+TEST(TfliteErrors, ListsAConstantOutputOfAnUnknownType) {
+  TfliteModel m;
+  const int x = m.tensor("x", {1}), y = m.tensor("y", {1});
+  const int c = m.raw("c", {1}, Type::COMPLEX64, std::vector<std::uint8_t>(8, 0));
+  m.op(Code::RELU, {x}, {y});
+  const Imported imported = read_bytes(m.bytes({x}, {y, c}));
+  ASSERT_EQ(imported.missing.size(), 1u);
+  EXPECT_THAT(imported.missing[0].reason, HasSubstr("COMPLEX64"));
+}
+
 TEST(TfliteErrors, KeepsToTheLimits) {
   TfliteModel m;
   const int x = m.tensor("x", {1, 3}), y = m.tensor("y", {1, 3}), z = m.tensor("z", {1, 3});

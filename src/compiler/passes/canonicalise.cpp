@@ -237,8 +237,22 @@ constexpr std::array<Rule, 8> kRules{
     drop_no_op,    drop_neutral,        rewrite_constant_operand, reshape_explicitly,
     explicit_pads, pools_to_reductions, keep_reduced_dimensions,  align_ranks};
 
+// The order of a Transpose may count from the end; nothing behind this pass has to think of it.
+void count_from_the_front(ir::Graph& graph) {
+  for (ir::Node& node : graph.nodes) {
+    if (node.op != "Transpose" || !node.has("perm")) continue;
+    std::vector<std::int64_t> perm = node.integers("perm");
+    for (std::int64_t& axis : perm)
+      if (axis < 0) axis += static_cast<std::int64_t>(perm.size());
+    node.attributes["perm"] = std::move(perm);
+  }
+}
+
 }  // namespace
 
-void canonicalise(ir::Graph& graph) { apply_rules(graph, kRules); }
+void canonicalise(ir::Graph& graph) {
+  count_from_the_front(graph);
+  apply_rules(graph, kRules);
+}
 
 }  // namespace saccade::compiler

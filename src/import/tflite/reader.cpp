@@ -78,8 +78,8 @@ class TfliteReader {
     }
 
     Imported imported;
+    if (missing_.empty()) read_outputs(graph, subgraph);
     imported.missing = missing_.take();
-    if (imported.missing.empty()) read_outputs(graph, subgraph);
     imported.format = "TFLite";
     if (std::string text = tflite_spec(file_); !text.empty())
       imported.metadata.push_back({"TFLite metadata", std::move(text)});
@@ -165,19 +165,27 @@ class TfliteReader {
   void read_outputs(TfliteGraph& graph, const tflite::SubGraph& subgraph) {
     for (const std::int32_t index : *subgraph.outputs()) {
       graph.tensor(index);
-      if (!graph.is_made(index) && !graph.is_constant(index))
-        fail("output '" + graph.name(index) + "' is never computed");
-      ir::ValueId id = graph.plain(index);
-      const tflite::Tensor& tensor = graph.tensor(index);
-      if (is_quantised_activation(tensor))
-        id = graph.quantise(graph.name(index), id, quantisation_of(tensor), *tflite_dtype(tensor.type()));
-      ir::Value& value = graph.builder().graph.value(id);
-      if (!value.shape) {
-        value.shape = tflite_shape(graph.tensor(index));
-        value.dim_names.assign(value.shape->size(), "");
+      try {
+        read_output(graph, index);
+      } catch (const NotSupported& reason) {  // a constant of a type that the IR does not have
+        missing_.add("output", graph.name(index), reason.reason);
       }
-      graph.builder().graph.outputs.push_back(id);
     }
+  }
+
+  static void read_output(TfliteGraph& graph, std::int32_t index) {
+    if (!graph.is_made(index) && !graph.is_constant(index))
+      fail("output '" + graph.name(index) + "' is never computed");
+    ir::ValueId id = graph.plain(index);
+    const tflite::Tensor& tensor = graph.tensor(index);
+    if (is_quantised_activation(tensor))
+      id = graph.quantise(graph.name(index), id, quantisation_of(tensor), *tflite_dtype(tensor.type()));
+    ir::Value& value = graph.builder().graph.value(id);
+    if (!value.shape) {
+      value.shape = tflite_shape(tensor);
+      value.dim_names.assign(value.shape->size(), "");
+    }
+    graph.builder().graph.outputs.push_back(id);
   }
 
   static void refuse_quantised(const TfliteOperator& op) {
