@@ -207,6 +207,21 @@ class Mutation {
   ByteMutator bytes_;
 };
 
+/// Whether all lists lie where their elements want to; neither the verifier nor flatc's code for objects sees
+/// to it.
+bool is_aligned(const tflite::Model& model) {
+  if (model.subgraphs() == nullptr) return true;
+  for (const tflite::SubGraph* graph : *model.subgraphs()) {
+    if (graph->tensors() == nullptr) continue;
+    for (const tflite::Tensor* tensor : *graph->tensors()) {
+      const auto* zeros = tensor->quantization() != nullptr ? tensor->quantization()->zero_point() : nullptr;
+      if (zeros != nullptr && reinterpret_cast<std::uintptr_t>(zeros->Data()) % alignof(std::int64_t) != 0)
+        return false;
+    }
+  }
+  return true;
+}
+
 /// A file may name the type of a union whose value it leaves out; flatc's code for objects does not expect
 /// that.
 template <class Union>
@@ -260,7 +275,8 @@ std::size_t mutate_tflite(std::uint8_t* data, std::size_t size, std::size_t most
                           ByteMutator bytes) {
   Random random(seed);
   flatbuffers::Verifier verifier(data, size, 64, 100'000);
-  if (random.one_in(16) || !tflite::VerifyModelBuffer(verifier)) return bytes(data, size, most);
+  if (random.one_in(16) || !tflite::VerifyModelBuffer(verifier) || !is_aligned(*tflite::GetModel(data)))
+    return bytes(data, size, most);
   if (random.one_in(4)) {
     change_option(data, random);
     return size;

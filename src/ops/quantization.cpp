@@ -22,6 +22,7 @@ Granularity::Granularity(const NodeView& context) : context_(context) {
   const Shape &x = context.shape(0), &scale = context.shape(1);
   block_ = context.node().integer("block_size", 0);
   if (block_ < 0) context.fail("block_size is " + std::to_string(block_));
+  if (x.empty()) block_ = 0;
   if (x.empty() || (block_ == 0 && element_count(scale) == 1)) return;
   const std::size_t axis = normalize_axis(context, context.node().integer("axis", 1), x.size());
   length_ = x[axis];
@@ -35,6 +36,7 @@ Granularity::Granularity(const NodeView& context) : context_(context) {
 }
 
 void Granularity::check(std::size_t input, const char* what) const {
+  if (input == 1 && length_ > 0 && element_count(context_.shape(1)) == 0) context_.mismatch("scale is empty");
   if (block_ == 0) return check_granularity(context_, input, length_, what);
   if (context_.has(input) && context_.shape(input) != context_.shape(1))
     context_.mismatch(std::string(what) + " has shape " + shape_string(context_.shape(input)) +

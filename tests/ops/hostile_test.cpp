@@ -108,6 +108,15 @@ TEST(Hostile, BlocksMayBeLargerThanTheTensor) {
                 {2}, {2, 3});
 }
 
+TEST(Hostile, ScalesAreThere) {
+  const Tensor none(DType::f32, {0});
+  expect_refused(ErrorCode::shape_mismatch, "scale is empty", "DequantizeLinear", {ints({2}, {4, 6}), none});
+  expect_refused(ErrorCode::shape_mismatch, "scale is empty", "DequantizeLinear", {ints({}, {4}), none},
+                 {{"block_size", integer(2)}});
+  expect_floats(run("DequantizeLinear", {ints({}, {4}), floats({}, {0.5f})}, {{"block_size", integer(2)}}),
+                {}, {2});
+}
+
 TEST(Budget, CountsWorkBeforeItIsDone) {
   ir::Node node;
   node.op = "Conv";

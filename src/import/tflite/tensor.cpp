@@ -160,7 +160,10 @@ Quantisation quantisation_of(const tflite::Tensor& tensor) {
   q.scales.assign(fields->scale()->begin(), fields->scale()->end());
   for (const float scale : q.scales)
     if (!(scale > 0) || !std::isfinite(scale)) fail(fmt::format("has a scale of {}", scale));
-  if (const auto* zeros = fields->zero_point()) q.zeros.assign(zeros->begin(), zeros->end());
+  if (const auto* zeros = fields->zero_point(); zeros != nullptr && zeros->size() > 0) {
+    q.zeros.resize(zeros->size());  // the verifier does not see to their alignment
+    std::memcpy(q.zeros.data(), zeros->Data(), zeros->size() * sizeof(std::int64_t));
+  }
   if (q.zeros.empty()) q.zeros.push_back(0);
   if (q.zeros.size() == 1) q.zeros.resize(q.scales.size(), q.zeros.front());
   if (q.zeros.size() != q.scales.size())
