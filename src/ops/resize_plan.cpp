@@ -14,6 +14,7 @@ enum class Coordinates {
   half_pixel,
   asymmetric,
   align_corners,
+  align_whole_corners,
   pytorch_half_pixel,
   half_pixel_symmetric,
   tf_half_pixel_for_nn,
@@ -31,6 +32,7 @@ struct Choice {
 constexpr Choice<Coordinates> kCoordinates[] = {{"half_pixel", Coordinates::half_pixel},
                                                 {"asymmetric", Coordinates::asymmetric},
                                                 {"align_corners", Coordinates::align_corners},
+                                                {"align_whole_corners", Coordinates::align_whole_corners},
                                                 {"pytorch_half_pixel", Coordinates::pytorch_half_pixel},
                                                 {"half_pixel_symmetric", Coordinates::half_pixel_symmetric},
                                                 {"tf_half_pixel_for_nn", Coordinates::tf_half_pixel_for_nn},
@@ -180,6 +182,8 @@ double coordinate(const AxisRule& rule, Coordinates coordinates, std::int64_t o)
       return unscaled(x);
     case Coordinates::align_corners:
       return rule.out == 1 ? 0.0 : x * (in - 1) / (resized - 1);
+    case Coordinates::align_whole_corners:
+      return rule.out == 1 ? 0.0 : x * (in - 1) / (out - 1);
     case Coordinates::pytorch_half_pixel:
       return rule.out == 1 ? 0.0 : unscaled(x + 0.5) - 0.5;
     case Coordinates::half_pixel_symmetric:

@@ -46,7 +46,8 @@ Input regions(Input x) {
 
 std::vector<Case> resize_arg_max_cases() {
   std::vector<Case> cases;
-  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
+  for (const char* coordinates :
+       {"half_pixel", "align_corners", "align_whole_corners", "asymmetric", "pytorch_half_pixel"}) {
     for (const std::int64_t channels : {1, 2, 7, 8, 9, 16, 21, 40}) {
       cases.push_back(arg_max("linear", coordinates, tensor({2, channels, 7, 9}), 13, 20));
       cases.push_back(arg_max("linear", coordinates, channels_last({1, channels, 5, 6}, 4, 3), 40, 48));

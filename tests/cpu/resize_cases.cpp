@@ -78,7 +78,8 @@ std::vector<Case> resize_cases() {
     cases.push_back(corners(coordinates, {1, 9, 1, 1}, 3, 5));
     cases.push_back(corners(coordinates, {1, 300, 6, 5}, 1, 1));
   }
-  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"}) {
+  for (const char* coordinates :
+       {"half_pixel", "align_corners", "align_whole_corners", "asymmetric", "pytorch_half_pixel"}) {
     for (const std::int64_t channels : {1, 2, 3, 5, 16, 21, 40}) {
       cases.push_back(to_size(how("linear", coordinates), channels_last({2, channels, 7, 9}), 13, 20));
       cases.push_back(to_size(how("linear", coordinates), channels_last({1, channels, 17, 19}), 5, 8));

@@ -243,6 +243,17 @@ TEST(Onnx, MakesResizeOfItsForebears) {
   EXPECT_EQ(last(c).text("nearest_mode", ""), "round_prefer_floor");
 }
 
+TEST(Onnx, ReadsAlignCornersAsItsProducerMeansIt) {
+  for (const char* producer : {"test", "pytorch"}) {
+    OnnxModel model(11);
+    model.proto.set_producer_name(producer);
+    model.floats("none", {0}, {}).floats("scales", {4}, {1, 1, 1.7f, 1.7f});
+    single(model, "Resize", {"x", "none", "scales"}).set("coordinate_transformation_mode", "align_corners");
+    EXPECT_EQ(last(model.read()).text("coordinate_transformation", ""),
+              std::string(producer) == "pytorch" ? "align_whole_corners" : "align_corners");
+  }
+}
+
 TEST(Onnx, TranslatesPaddingRules) {
   OnnxModel model(11);
   model.floats("w", {2, 4, 3, 3}, std::vector<float>(72, 1));

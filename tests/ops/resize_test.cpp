@@ -71,6 +71,15 @@ TEST(Resize, AlignCornersWithAGivenScaleUsesTheUnroundedLength) {
                 1e-5);
 }
 
+TEST(Resize, AlignWholeCornersPutsTheLastSampleOnTheLast) {
+  const Tensor plane = counting({1, 1, 2, 4}, 1);
+  expect_floats(by_scales(plane, {1, 1, 0.6f, 0.6f}, linear("align_whole_corners")), {1, 1, 1, 2}, {1, 4});
+  const Tensor row = floats({1, 1, 1, 3}, {0, 1, 2});
+  expect_floats(by_scales(row, {1, 1, 1, 1.7f}, linear("align_whole_corners")), {1, 1, 1, 5},
+                {0, 0.5f, 1, 1.5f, 2});
+  expect_floats(by_scales(row, {1, 1, 1, 0.4f}, linear("align_whole_corners")), {1, 1, 1, 1}, {0});
+}
+
 TEST(Resize, LinearCoordinateModes) {
   const Tensor x = floats({1, 1, 2, 2}, {1, 2, 3, 4});
   const auto first_row = [&](const char* mode) {

@@ -105,6 +105,9 @@ class OnnxOperator {
   /// Throws Error(invalid_model); the reader puts the node's name in front.
   [[noreturn]] void invalid(const std::string& message) const;
 
+  /// PyTorch made the model; where its exporter departs from ONNX's words, its meaning counts.
+  bool from_pytorch = false;
+
   // For the reader.
   void finish_reading() const;
   const std::vector<std::pair<std::string, ir::ValueId>>& results() const { return results_; }

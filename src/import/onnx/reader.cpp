@@ -260,6 +260,7 @@ class OnnxReader {
     for (const std::string& name : node.input())
       inputs.push_back(name.empty() ? ir::kNoValue : find(scope, name));
     OnnxOperator op(node, opset, scope.builder, tensors_, std::move(inputs));
+    op.from_pytorch = model_.producer_name() == "pytorch";
     op.read_subgraph = [&](onnx::GraphProto& graph, std::vector<std::string>& captured,
                            const std::vector<DType>& types) {
       Scope inner;

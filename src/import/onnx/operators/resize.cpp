@@ -72,8 +72,11 @@ void translate_resize(OnnxOperator& op) {
   const std::string transformation = op.text("coordinate_transformation_mode", "half_pixel");
   if (std::find(kTransformations.begin(), kTransformations.end(), transformation) == kTransformations.end())
     op.unsupported("coordinate_transformation_mode=" + transformation + " is not supported");
+  // PyTorch puts the last sample of the output, whose length is rounded down, onto the input's last one. ONNX
+  // counts with the product of length and scale as it is. They differ where that is not whole.
+  const bool whole = transformation == "align_corners" && op.from_pytorch;
   ir::Attributes attributes{{"mode", interpolation(op)},
-                            {"coordinate_transformation", transformation},
+                            {"coordinate_transformation", whole ? "align_whole_corners" : transformation},
                             {"nearest_mode", op.text("nearest_mode", "round_prefer_floor")},
                             {"cubic_coeff_a", op.real("cubic_coeff_a", -0.75f)},
                             {"exclude_outside", op.integer("exclude_outside", 0)},
