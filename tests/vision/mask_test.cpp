@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "saccade/error.h"
+#include "vision/kernels/kernel_tables.h"
 #include "vision/reference.h"
 
 namespace saccade::vision {
@@ -409,6 +410,42 @@ TEST(Mask, feathering_is_a_gaussian) {
             }
         }
       }
+    }
+  }
+}
+
+// What says that a block needs no filter: its errors would only cost time where they say no, so masks cannot
+// tell.
+template <class T, class Uniform>
+void expect_uniform_blocks(Uniform uniform, int n) {
+  const int blocks = (n + kUniformBlock - 1) / kUniformBlock;
+  std::vector<T> row(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i)
+    row[static_cast<std::size_t>(i)] = static_cast<T>(std::numeric_limits<T>::max() - i / kUniformBlock);
+  for (int odd = -1; odd < n; ++odd) {
+    std::vector<T> in = row;
+    if (odd >= 0) {
+      T& sample = in[static_cast<std::size_t>(odd)];
+      sample = static_cast<T>(sample ^ (1u << (static_cast<std::size_t>(odd) % (8 * sizeof(T)))));
+    }
+    std::vector<std::int32_t> out(static_cast<std::size_t>(blocks) + 1, 7);
+    uniform(in.data(), n, out.data());
+    for (int b = 0; b < blocks; ++b) {
+      const int begin = b * kUniformBlock, end = std::min(n, begin + kUniformBlock);
+      const bool same = odd < begin || odd >= end || end - begin == 1;
+      EXPECT_EQ(out[static_cast<std::size_t>(b)], same ? in[static_cast<std::size_t>(begin)] : -1)
+          << "block " << b << " of " << n << " samples, sample " << odd << " differs";
+    }
+    EXPECT_EQ(out.back(), 7) << "wrote beyond the last block";
+  }
+}
+
+TEST(Mask, uniform_blocks_are_told_from_others) {
+  for (const Isa isa : testing::runnable_isas()) {
+    const MaskKernels& kernels = mask_kernels(isa);
+    for (const int n : {1, kUniformBlock - 1, kUniformBlock, kUniformBlock + 1, 3 * kUniformBlock + 2}) {
+      expect_uniform_blocks<std::uint8_t>(kernels.uniform_u8, n);
+      expect_uniform_blocks<std::uint16_t>(kernels.uniform_u16, n);
     }
   }
 }
