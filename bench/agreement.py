@@ -3,7 +3,7 @@
 
     bench/agreement.py [--models lraspp_mnv3,…] [--reference DIR] [--clips DIR] [--isa avx2,portable] [--executor planned,reference]
 
-Needs bench/setup-peers (run this script with its Python) and the preset `release`. Checks, each with its bound:
+Needs bench/peers/setup (run this script with its Python) and the preset `release`. Checks, each with its bound:
   outputs     each model's outputs beside the peer's, relative to the largest output: 1e-4
   threads     bits equal for 1 and 2 threads and for batch 1 and 4
   kernels     at least 99 % of the multiply-adds run on kernels of an instruction set

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "command.h"
 #include "find_model.h"
+#include "layer_floor.h"
 #include "limit_option.h"
 #include "plan_options.h"
 #include "platform/machine.h"
@@ -37,6 +38,7 @@ struct BenchOptions {
   int repeats = 20;
   std::string json;
   bool layers = true;
+  bool floor = false;
 };
 
 // Median and quartiles, in nanoseconds.
@@ -65,6 +67,8 @@ struct Configuration {
   std::vector<Tensor> inputs, outputs;
   std::vector<std::int64_t> runs;                    // wall time of each
   std::vector<std::vector<std::int64_t>> step_runs;  // per step
+  cpu::Ceilings ceilings;                            // with --floor
+  std::vector<cpu::Floor> floors;                    // per step, with --floor
 
   const std::vector<compiler::Step>& steps() const { return plan.impl().compiled.steps; }
 };
@@ -87,7 +91,7 @@ Configuration configure(const Model& model, const BenchOptions& options, Isa isa
   wanted.max_isa = isa;
   Plan plan = model.compile(wanted);
   Context context = plan.make_context({threads});
-  Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}};
+  Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}, {}, {}};
   for (const TensorInfo& info : plan.inputs()) {
     result.inputs.emplace_back(info.dtype, info.shape);
     fill(result.inputs.back());
@@ -126,6 +130,18 @@ void measure(std::vector<Configuration>& configurations, const BenchOptions& opt
       c.context.impl().run_timed(c.inputs, c.outputs, times);
       for (std::size_t s = 0; s < times.size(); ++s) c.step_runs[s].push_back(times[s]);
     }
+  }
+}
+
+// After the runs, which should find the machine as it is without it.
+void find_floors(std::vector<Configuration>& configurations) {
+  for (Configuration& c : configurations) {
+    const auto same =
+        std::find_if(configurations.begin(), configurations.end(), [&](const Configuration& other) {
+          return !other.ceilings.levels.empty() && other.isa == c.isa && other.threads == c.threads;
+        });
+    c.ceilings = same != configurations.end() ? same->ceilings : cpu::measure_ceilings(c.isa, c.threads);
+    c.floors = step_floors(c.steps(), c.ceilings);
   }
 }
 
@@ -171,6 +187,12 @@ Json json_of(const Configuration& c) {
                  {"gflops", 2 * static_cast<double>(shares.all) / wall.median},
                  {"arena_bytes", c.plan.arena_bytes()},
                  {"weight_bytes", c.plan.weight_bytes()}};
+  if (!c.floors.empty()) {
+    const double floor = total_ns(c.floors);
+    result["ceilings"] = ceilings_json(c.ceilings);
+    result["floor_ms"] = floor / 1e6;
+    result["gap"] = wall.median / floor;
+  }
   Json layers = Json::array();
   for (std::size_t s = 0; s < c.steps().size(); ++s) {
     const compiler::Step& step = c.steps()[s];
@@ -190,6 +212,12 @@ Json json_of(const Configuration& c) {
       layer["quartiles_us"] = {time.low / 1e3, time.high / 1e3};
       layer["gflops"] = 2 * static_cast<double>(step.multiply_adds) / ns;
       layer["gbytes_per_s"] = static_cast<double>(step.bytes) / ns;
+      if (!c.floors.empty() && c.floors[s].ns() > 0) layer["gap"] = ns / c.floors[s].ns();
+    }
+    if (!c.floors.empty()) {
+      layer["needed_multiply_adds"] = step.needed_multiply_adds;
+      layer["floor_us"] = c.floors[s].ns() / 1e3;
+      layer["floor_bound"] = c.floors[s].bound();
     }
     layers.push_back(std::move(layer));
   }
@@ -201,15 +229,28 @@ void print_layers(const Configuration& c) {
   double total = 0;
   for (const auto& runs : c.step_runs) total += spread_of(runs).median;
   fmt::print("\nlayers, {} on {} thread{}\n", isa_name(c.isa), c.threads, c.threads == 1 ? "" : "s");
-  fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}\n", "#", "operator", "kernel", "output",
-             "µs", "%", "GF/s", "GB/s");
+  fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}", "#", "operator", "kernel", "output", "µs",
+             "%", "GF/s", "GB/s");
+  fmt::print("{}\n", c.floors.empty() ? "" : fmt::format(" {:>9} {:>6} {}", "floor µs", "gap", "bound by"));
   for (std::size_t s = 0; s < c.steps().size(); ++s) {
     const compiler::Step& step = c.steps()[s];
     const double ns = std::max(spread_of(c.step_runs[s]).median, 1.0);
-    fmt::print("{:>4} {:<16.16} {:<32.32} {:<18.18} {:>9.1f} {:>6.1f} {:>8.1f} {:>7.1f}\n", s, step.op,
+    fmt::print("{:>4} {:<16.16} {:<32.32} {:<18.18} {:>9.1f} {:>6.1f} {:>8.1f} {:>7.1f}", s, step.op,
                step.kernel->name, output_shape(step), ns / 1e3, total > 0 ? 100 * ns / total : 0,
                2 * static_cast<double>(step.multiply_adds) / ns, static_cast<double>(step.bytes) / ns);
+    if (!c.floors.empty()) {
+      const cpu::Floor& floor = c.floors[s];
+      fmt::print(" {:>9.1f} {:>6.2f} {}", floor.ns() / 1e3, floor.ns() > 0 ? ns / floor.ns() : 0,
+                 floor.bound());
+    }
+    fmt::print("\n");
   }
+  if (c.floors.empty()) return;
+  const double floor = total_ns(c.floors);
+  fmt::print("floor: {:.3f} ms; the layers take {:.3f} ms ({:.2f} times), a run {:.3f} ms ({:.2f} times)\n",
+             floor / 1e6, total / 1e6, total / floor, spread_of(c.runs).median / 1e6,
+             spread_of(c.runs).median / floor);
+  fmt::print("ceilings: {}\n", describe(c.ceilings));
 }
 
 void print_summary(const std::vector<Configuration>& configurations) {
@@ -236,6 +277,7 @@ void run(const BenchOptions& options) {
     for (const int threads : options.threads)
       configurations.push_back(configure(model, options, isa, threads));
   measure(configurations, options);
+  if (options.floor) find_floors(configurations);
   if (!options.json.empty()) {
     Json result = {{"model", path.string()},
                    {"sha256", model.impl().sha256},
@@ -286,6 +328,8 @@ void add_bench(CLI::App& app) {
       ->add_option("--json", options->json, "Write everything as JSON to a file, or to standard output ('-')")
       ->type_name("FILE");
   command->add_flag("--layers,!--no-layers", options->layers, "Time each layer too (the default)");
+  command->add_flag("--floor", options->floor,
+                    "Measure what the machine can do, and compare each layer with the least time it allows");
   command->callback([options] { run(*options); });
 }
 

@@ -12,6 +12,7 @@
 
 #include "conv_layers.h"
 #include "cpu/target.h"
+#include "rates.h"
 #include "saccade/isa.h"
 #include "timing.h"
 
@@ -44,7 +45,7 @@ struct Options {
   double seconds = 0.05;
 };
 
-void bench_layer(const bench::ConvLayer& layer, const Options& options, double rate,
+void bench_layer(const bench::ConvLayer& layer, const Options& options, const cpu::Ceilings& ceilings,
                  std::map<std::string, double>& totals) {
   const std::int64_t k = layer.kernel, pad = layer.transposed ? 0 : (k - 1) / 2 * layer.dilation;
   const std::int64_t out = layer.transposed
@@ -75,6 +76,8 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, double r
               static_cast<long long>(layer.size), static_cast<long long>(k),
               static_cast<long long>(layer.stride), static_cast<long long>(layer.dilation),
               static_cast<long long>(layer.count), 2e-6 * work);
+  const bench::Work amount{work, static_cast<double>(x.bytes() + weights.bytes() + bias.bytes()),
+                           static_cast<double>(y.bytes())};
   double best = 1e9, cheapest = 1e300, chosen = 0;
   for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
     if (kernel->op != node.op || kernel->isa != options.isa) continue;
@@ -92,10 +95,10 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, double r
                     prepared.phase_tasks[phase], nullptr});
     });
     const double cost = kernel->cost(query);
-    std::printf(
-        "    %-32s %9.1f us  %6.1f GF/s median %6.1f best  %5.1f %%   predicted %9.1f us, %lld tasks\n",
-        std::string(kernel->name).c_str(), t.median * 1e6, 2e-9 * work / t.median, 2e-9 * work / t.best,
-        100 * work / t.median / rate, cost * 1e-3, static_cast<long long>(prepared.phase_tasks[0]));
+    std::printf("    %-32s %9.1f us median %9.1f best  %s  predicted %9.1f us, %lld tasks\n",
+                std::string(kernel->name).c_str(), t.median * 1e6, t.best * 1e6,
+                bench::rates(amount, t.median, kernel->name, ceilings).c_str(), cost * 1e-3,
+                static_cast<long long>(prepared.phase_tasks[0]));
     best = std::min(best, t.median);
     if (cost < cheapest) cheapest = cost, chosen = t.median;
   }
@@ -116,14 +119,14 @@ int main(int argc, char** argv) {
     if (key == "--layer") options.layer = value;
     if (key == "--ms") options.seconds = std::atof(value.c_str()) * 1e-3;
   }
-  const double rate = bench::multiply_add_ceiling(options.isa);
-  std::printf("%s: ceiling %.1f GF/s\n", isa_name(options.isa), 2e-9 * rate);
+  const cpu::Ceilings ceilings = cpu::measure_ceilings(options.isa, 1);
+  std::printf("%s\n", bench::describe(ceilings).c_str());
   std::map<std::string, double> totals;
   for (const bench::ConvLayer& layer : bench::conv_layers()) {
     if (layer.network.find(options.network) == std::string_view::npos ||
         layer.name.find(options.layer) == std::string_view::npos)
       continue;
-    bench_layer(layer, options, rate, totals);
+    bench_layer(layer, options, ceilings, totals);
   }
   for (const auto& [name, ms] : totals) std::printf("%-24s %9.3f ms\n", name.c_str(), ms);
 }

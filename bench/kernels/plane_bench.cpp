@@ -1,9 +1,6 @@
 // Times the kernels that work on planes (pools, resizes, reductions, softmax, arg max) on steps of the
 // measured networks, one core.
 //   bench_plane [--isa ISA] [--kernel TEXT] [--ms MILLISECONDS]
-#include <time.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +9,9 @@
 
 #include "cpu/target.h"
 #include "ops/infer.h"
+#include "rates.h"
 #include "saccade/isa.h"
+#include "timing.h"
 
 namespace {
 
@@ -80,33 +79,13 @@ TensorDesc describe(DType dtype, const Shape& dims) {
   return desc;
 }
 
-double now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-template <class Body>
-double median_seconds(double seconds, Body body) {
-  body();
-  std::vector<double> samples;
-  const double until = now() + seconds;
-  while (samples.size() < 5 || (now() < until && samples.size() < 2000)) {
-    const double start = now();
-    body();
-    samples.push_back(now() - start);
-  }
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
-}
-
 struct Options {
   Isa isa = detected_isa();
   std::string kernel;
   double seconds = 0.02;
 };
 
-void run_step(const Step& step, const Options& options) {
+void run_step(const Step& step, const Options& options, const cpu::Ceilings& ceilings) {
   ir::Node node{step.where, step.op, {0}, {1}, step.attributes};
   Tensor x(DType::f32, step.shape);
   for (std::int64_t i = 0; i < x.count(); ++i)
@@ -130,7 +109,7 @@ void run_step(const Step& step, const Options& options) {
   Tensor y(type.dtype, type.shape);
   const std::vector<TensorDesc> outputs{describe(type.dtype, type.shape)};
   const compiler::KernelQuery query{node, inputs, known, outputs, compiler::Precision::fp32};
-  const double bytes = static_cast<double>(x.bytes() + y.bytes());
+  const bench::Work work{0, static_cast<double>(x.bytes()), static_cast<double>(y.bytes())};
   std::printf("%-16s %-12s %s -> %s\n", step.where, step.op, shape_string(step.shape).c_str(),
               shape_string(type.shape).c_str());
   for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
@@ -142,14 +121,15 @@ void run_step(const Step& step, const Options& options) {
     std::vector<const void*> src(inputs.size(), nullptr);
     src[0] = x.raw();
     void* const dst[] = {y.raw()};
-    const double seconds = median_seconds(options.seconds, [&] {
+    const bench::Timing t = bench::measure(options.seconds, [&] {
       for (std::size_t phase = 0; phase < prepared.phase_tasks.size(); ++phase)
         kernel->fn({prepared.state.get(), src.data(), dst, thread_scratch.raw(), shared_scratch.raw(),
                     static_cast<int>(phase), 0, prepared.phase_tasks[phase], nullptr});
     });
-    std::printf("    %-28s %9.1f us  %6.1f GB/s   predicted %9.1f us, %lld tasks\n",
-                std::string(kernel->name).c_str(), seconds * 1e6, bytes / seconds * 1e-9,
-                kernel->cost(query) * 1e-3, static_cast<long long>(prepared.phase_tasks[0]));
+    std::printf("    %-28s %9.1f us median  %s  predicted %9.1f us, %lld tasks\n",
+                std::string(kernel->name).c_str(), t.median * 1e6,
+                bench::rates(work, t.median, kernel->name, ceilings).c_str(), kernel->cost(query) * 1e-3,
+                static_cast<long long>(prepared.phase_tasks[0]));
   }
 }
 
@@ -163,5 +143,7 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--kernel") == 0) options.kernel = argv[i + 1];
     if (std::strcmp(argv[i], "--ms") == 0) options.seconds = std::atof(argv[i + 1]) * 1e-3;
   }
-  for (const Step& step : kSteps) run_step(step, options);
+  const cpu::Ceilings ceilings = cpu::measure_ceilings(options.isa, 1);
+  std::printf("%s\n", bench::describe(ceilings).c_str());
+  for (const Step& step : kSteps) run_step(step, options, ceilings);
 }

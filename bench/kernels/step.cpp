@@ -4,6 +4,7 @@
 #include <random>
 
 #include "cpu/target.h"
+#include "rates.h"
 #include "timing.h"
 
 namespace saccade::bench {
@@ -63,7 +64,7 @@ void time_step(const Step& step, const Options& options) {
   constexpr std::int64_t kSkew = 4 * 272;
   Tensor y = Tensor::zeros(DType::u8, {outputs[0].count() * 4 + kSkew});
   void* const dst[] = {static_cast<char*>(y.raw()) + kSkew};
-  bytes += static_cast<double>(outputs[0].count()) * 4;
+  const Work work{step.multiply_adds, bytes, static_cast<double>(outputs[0].count()) * 4};
   const compiler::KernelQuery query{node, inputs, constants, outputs, compiler::Precision::fp32};
   std::printf("%s %s %s\n", step.op.c_str(), step.where.c_str(), shape_string(step.output.dims).c_str());
   for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
@@ -77,13 +78,10 @@ void time_step(const Step& step, const Options& options) {
         kernel->fn({prepared.state.get(), src.data(), dst, thread_scratch.raw(), shared_scratch.raw(),
                     static_cast<int>(phase), 0, prepared.phase_tasks[phase], nullptr});
     });
-    std::printf("    %-28s %9.1f us median %9.1f best", std::string(kernel->name).c_str(), t.median * 1e6,
-                t.best * 1e6);
-    if (step.multiply_adds > 0)
-      std::printf("  %6.1f GF/s (%3.0f %%)", 2e-9 * step.multiply_adds / t.best,
-                  100 * step.multiply_adds / t.best / options.ceiling);
-    std::printf("  %6.1f GB/s  predicted %9.1f us, %lld tasks\n", 1e-9 * bytes / t.best,
-                kernel->cost(query) * 1e-3, static_cast<long long>(prepared.phase_tasks.back()));
+    std::printf("    %-28s %9.1f us median %9.1f best  %s  predicted %9.1f us, %lld tasks\n",
+                std::string(kernel->name).c_str(), t.median * 1e6, t.best * 1e6,
+                rates(work, t.best, kernel->name, options.ceilings).c_str(), kernel->cost(query) * 1e-3,
+                static_cast<long long>(prepared.phase_tasks.back()));
   }
   std::fflush(stdout);
 }

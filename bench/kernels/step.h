@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/target.h"
+#include "cpu/ceilings.h"
 #include "ir/graph.h"
 #include "saccade/tensor.h"
 
@@ -31,10 +32,10 @@ struct Options {
   std::string kernel;     ///< part of the name of the kernels to time; empty: all
   std::string where;      ///< part of the name of the steps
   double seconds = 0.05;  ///< a kernel and step
-  double ceiling = 1;     ///< multiply-adds a second
+  cpu::Ceilings ceilings;
 };
 
-/// Prints a line a kernel: time, multiply-adds (share of the ceiling), bytes of the operands a second.
+/// Prints a line a kernel: time, and its rates beside the ceilings.
 void time_step(const Step& step, const Options& options);
 
 std::vector<Step> depthwise_steps();

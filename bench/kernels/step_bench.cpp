@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "rates.h"
 #include "step.h"
-#include "timing.h"
 
 namespace saccade::bench {
 
@@ -126,7 +126,7 @@ std::vector<Step> matmul_steps() {
 
 int main(int argc, char** argv) {
   using namespace saccade;
-  bench::Options options{detected_isa(), "", "", 0.05, 1};
+  bench::Options options{detected_isa(), "", "", 0.05, {}};
   std::string wanted;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i], value = argv[i + 1];
@@ -136,8 +136,8 @@ int main(int argc, char** argv) {
     if (key == "--where") options.where = value;
     if (key == "--ms") options.seconds = std::atof(value.c_str()) * 1e-3;
   }
-  options.ceiling = bench::multiply_add_ceiling(options.isa);
-  std::printf("%s: ceiling %.1f GF/s\n", isa_name(options.isa), 2e-9 * options.ceiling);
+  options.ceilings = cpu::measure_ceilings(options.isa, 1);
+  std::printf("%s\n", bench::describe(options.ceilings).c_str());
   const struct {
     const char* name;
     std::vector<bench::Step> (*steps)();

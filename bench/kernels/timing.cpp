@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "fma.h"
-
 namespace saccade::bench {
 
 double thread_seconds() {
@@ -30,20 +28,6 @@ Timing measure(double seconds, const std::function<void()>& body) {
   }
   std::sort(samples.begin(), samples.end());
   return {samples[samples.size() / 2], samples[0]};
-}
-
-double multiply_add_ceiling(Isa isa) {
-  double (*run)(long) = isa == Isa::portable ? cpu::portable::multiply_adds
-                        : isa == Isa::avx2   ? cpu::avx2::multiply_adds
-                                             : cpu::avx512::multiply_adds;
-  constexpr long kRounds = 200000;
-  double best = 0;
-  for (int i = 0; i < 20; ++i) {
-    const double start = thread_seconds();
-    const double done = run(kRounds);
-    best = std::max(best, done / (thread_seconds() - start));
-  }
-  return best;
 }
 
 }  // namespace saccade::bench

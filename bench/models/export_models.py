@@ -3,7 +3,7 @@
 
     export_models.py OUTDIR [--models lraspp_mnv3,unet64] [--size 512] [--opset 17] [--classes 21] [--dynamic-batch]
 
-Needs torch and torchvision: Debian's python3-torch and python3-torchvision do (run it with /usr/bin/python3).
+Needs torch and torchvision, and with newer versions onnxscript: build/peers has them (bench/peers/setup), or Debian's python3-torch and python3-torchvision.
 
 Speed does not depend on the values of weights, but two things about them matter. Activations that grow or die from layer to
 layer end in infinities, denormals or planes of zeros, which some engines run faster or slower than real ones; and a comparison
@@ -11,6 +11,7 @@ of outputs says nothing where they saturate. So convolutions get He initialisati
 from random pictures, after which activations are of order one in every layer. A seed makes the files reproducible.
 """
 import argparse
+import inspect
 import pathlib
 
 import torch
@@ -129,8 +130,10 @@ def export(name, path, args):
     if not bool(torch.isfinite(y).all()):
         raise SystemExit(f"{name}: the output is not finite")
     axes = {"input": {0: "batch"}, "output": {0: "batch"}} if args.dynamic_batch else None
+    # Newer PyTorch has two exporters; the older one is the one that all versions have.
+    script = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     torch.onnx.export(net, (x,), str(path), opset_version=args.opset, input_names=["input"], output_names=["output"],
-                      do_constant_folding=True, dynamic_axes=axes)
+                      do_constant_folding=True, dynamic_axes=axes, **script)
     params = sum(p.numel() for p in net.parameters())
     print(f"{path}: opset {args.opset}, input {list(x.shape)}, output {list(y.shape)}, {params / 1e6:.2f} M parameters, "
           f"largest output {float(y.abs().max()):.3g}", flush=True)

@@ -28,7 +28,9 @@ struct Step {
   std::vector<Operand> dst;
   std::size_t shared_scratch_offset = 0;  ///< in the arena, where prepared.shared_scratch > 0
   std::int64_t multiply_adds = 0;
-  std::int64_t bytes = 0;  ///< read and written once: operands and weights, for reports
+  std::int64_t needed_multiply_adds = 0;  ///< without products with padding
+  std::int64_t bytes = 0;                 ///< read and written once: operands and weights, for reports
+  std::int64_t written_bytes = 0;         ///< of `bytes`
 };
 
 struct CompiledGraph {

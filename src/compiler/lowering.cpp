@@ -172,6 +172,7 @@ class Lowering {
     lowered.step.prepared = choice.kernel->prepare(query);
     lowered.step.bytes =
         static_cast<std::int64_t>(2 * static_cast<std::size_t>(to.count()) * dtype_size(to.dtype));
+    lowered.step.written_bytes = lowered.step.bytes / 2;
     lowered.src = {src};
     lowered.dst = {dst};
     out_.steps.push_back(std::move(lowered));
@@ -506,11 +507,17 @@ class Lowering {
 
   void measure(const Node& node, const std::vector<TensorDesc>& inputs,
                const std::vector<TensorDesc>& outputs, Step& step) const {
-    for (const std::vector<TensorDesc>* list : {&inputs, &outputs})
-      for (const TensorDesc& d : *list)
+    const auto bytes_in = [](const std::vector<TensorDesc>& list) {
+      std::int64_t bytes = 0;
+      for (const TensorDesc& d : list)
         if (d.present)
-          step.bytes += static_cast<std::int64_t>(static_cast<std::size_t>(d.count()) * dtype_size(d.dtype));
+          bytes += static_cast<std::int64_t>(static_cast<std::size_t>(d.count()) * dtype_size(d.dtype));
+      return bytes;
+    };
+    step.written_bytes = bytes_in(outputs);
+    step.bytes = bytes_in(inputs) + step.written_bytes;
     step.multiply_adds = multiply_adds(graph_, node);
+    step.needed_multiply_adds = needed_multiply_adds(graph_, node);
   }
 
   void add_output(ValueId id, std::int64_t index) {

@@ -9,5 +9,7 @@ namespace saccade::compiler {
 
 /// Multiply-adds of a node whose types are known; 0 for operators that are not counted.
 std::int64_t multiply_adds(const ir::Graph& graph, const ir::Node& node);
+/// As multiply_adds, without the products of a convolution's taps with its padding.
+std::int64_t needed_multiply_adds(const ir::Graph& graph, const ir::Node& node);
 
 }  // namespace saccade::compiler

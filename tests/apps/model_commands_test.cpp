@@ -230,6 +230,31 @@ TEST_F(Commands, BenchReportsConfigurationsAndLayers) {
   EXPECT_TRUE(json::accept(testing::content(at("bench.json"))));
 }
 
+TEST_F(Commands, BenchComparesLayersWithTheirFloors) {
+  const Result result =
+      run({"bench", model_, "--repeats", "2", "--isa", "portable", "--floor", "--json", "-"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const json j = json::parse(result.out);
+  const json& c = j["configurations"][0];
+  EXPECT_GT(c["ceilings"]["fp32_gflops"], 0);
+  EXPECT_GE(c["ceilings"]["levels"].size(), 3u);
+  EXPECT_EQ(c["ceilings"]["levels"].back()["name"], "memory");
+  double floor = 0;
+  std::int64_t needed = 0;
+  for (const json& layer : c["layers"]) {
+    floor += layer["floor_us"].get<double>();
+    needed += layer["needed_multiply_adds"].get<std::int64_t>();
+    EXPECT_TRUE(layer.contains("floor_bound"));
+  }
+  EXPECT_NEAR(c["floor_ms"].get<double>(), floor / 1e3, 1e-9);
+  // The 3x3 convolution of 8x6 pixels meets its padding at the border.
+  EXPECT_EQ(needed, 4 * 3 * (3 * 8 - 2) * (3 * 6 - 2) + 48 * 4);
+  const Result text = run({"bench", model_, "--repeats", "2", "--isa", "portable", "--floor"});
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("bound by"), std::string::npos);
+  EXPECT_NE(text.out.find("ceilings: "), std::string::npos);
+}
+
 /// A case that holds y = Relu(x) of four elements, with these as what must come out.
 void write_case(const std::filesystem::path& folder, const std::vector<float>& expected) {
   std::filesystem::create_directories(folder / "test_data_set_0");

@@ -1,5 +1,6 @@
 #include "compiler/compile.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -196,6 +197,34 @@ TEST(Compile, CountsMultiplyAdds) {
   std::int64_t total = 0;
   for (const Step& step : graph.steps) total += step.multiply_adds;
   EXPECT_EQ(total, 6 * 7 * 8 * 4 * 9);
+}
+
+TEST(Compile, CountsMultiplyAddsWithoutPadding) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 6, 7});
+  // Taps three apart: of 6 rows the middle tap meets 6, the outer ones 3 each; of 7 columns 7 and 4 each.
+  const auto far = m.node("Conv", {x, m.random({5, 4, 3, 3})},
+                          {{"dilations", Integers{3, 3}}, {"pads", Integers{3, 3, 3, 3}}});
+  const auto strided = m.node("Conv", {x, m.random({5, 4, 3, 3})},
+                              {{"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}});
+  const CompiledGraph graph = compiled(m.finish({m.conv(x, 4, 8), far, strided, m.conv(x, 4, 2, 1)}));
+  std::vector<std::int64_t> needed;
+  for (const Step& step : graph.steps) {
+    if (step.op == "Conv") needed.push_back(step.needed_multiply_adds);
+    EXPECT_LE(step.needed_multiply_adds, step.multiply_adds);
+    EXPECT_LE(step.written_bytes, step.bytes);
+  }
+  EXPECT_THAT(needed, ::testing::UnorderedElementsAre(8 * 4 * (3 * 6 - 2) * (3 * 7 - 2), 5 * 4 * 12 * 15,
+                                                      5 * 4 * (3 * 3 - 1) * (3 * 4 - 2), 2 * 4 * 42));
+}
+
+TEST(Compile, CountsBytesReadAndWritten) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 6, 7});
+  const CompiledGraph graph = compiled(m.finish({m.node("Relu", {x})}));
+  ASSERT_EQ(graph.steps.size(), 1u);
+  EXPECT_EQ(graph.steps[0].written_bytes, 4 * 42 * 4);
+  EXPECT_EQ(graph.steps[0].bytes, 2 * 4 * 42 * 4);
 }
 
 TEST(Compile, InputsConstantsAndRepeatsMayBeOutputs) {

@@ -1,0 +1,49 @@
+"""ncnn: packed layouts and light mode, with and without Winograd convolutions; 16-bit storage off for fp32."""
+import ncnn
+import numpy
+
+
+def version():
+    return ncnn.__version__
+
+
+class Engine:
+    def __init__(self, net, x, bf16):
+        self.net = net
+        self.bf16 = bf16
+        self.x = ncnn.Mat(x[0]).clone()  # without the batch
+        self.results = []
+
+    def run(self):
+        # Every output is asked for, as the others compute all.
+        with self.net.create_extractor() as extractor:
+            extractor.set_light_mode(True)
+            extractor.input(self.net.input_names()[0], self.x)
+            self.results = []
+            for name in self.net.output_names():
+                status, result = extractor.extract(name)
+                if status != 0:
+                    raise RuntimeError(f"extracting {name} failed with status {status}")
+                self.results.append(result)
+
+    def outputs(self):
+        return [numpy.array(result)[None] for result in self.results]
+
+    def precision(self):
+        return None  # it does not say
+
+
+def load(model, options, threads, x):
+    net = ncnn.Net()
+    bf16 = options.get("bf16", False)
+    net.opt.num_threads = threads
+    net.opt.use_vulkan_compute = False
+    net.opt.lightmode = True
+    net.opt.use_packing_layout = True
+    net.opt.use_sgemm_convolution = True
+    net.opt.use_winograd_convolution = options["winograd"]
+    net.opt.use_bf16_storage = bf16
+    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
+    if net.load_param(model) != 0 or net.load_model(model.removesuffix(".param") + ".bin") != 0:
+        raise RuntimeError(f"cannot load {model}: an unknown layer, see the log")
+    return Engine(net, x, bf16)
