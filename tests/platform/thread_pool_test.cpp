@@ -41,7 +41,14 @@ TEST(ThreadTeam, WorksAgainAfterItParked) {
 }
 
 // Sanitizers need address space themselves.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SACCADE_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SACCADE_SANITIZED 1
+#endif
+#endif
+#ifndef SACCADE_SANITIZED
 // Ends the process: 0 where it was an error, 1 where it was not.
 [[noreturn]] void ask_for_threads_without_memory() {
   long pages = 0;
