@@ -71,11 +71,12 @@ def to_ncnn(network, source, target):
         made = pathlib.Path(folder) / "network.ncnn.param"
         if not made.is_file():
             raise RuntimeError("pnnx wrote no ncnn model")
-        text = made.read_text()
-        if unknown := sorted({line.split()[0] for line in text.splitlines()[2:] if line.startswith(("pnnx.", "aten::", "F.", "torch."))}):
-            raise RuntimeError(f"pnnx left operators that ncnn has not: {', '.join(unknown)}")
+        # It writes what it could not translate under the name it had, for somebody to finish.
+        said = pathlib.Path(f"{target}.log").read_text(errors="replace").splitlines()
+        if left := sorted({line.split()[1] for line in said if line.startswith("todo ")}):
+            raise RuntimeError(f"pnnx cannot translate {', '.join(left)}")
         shutil.copy(made.with_suffix(".bin"), target.with_suffix(".bin"))
-        target.write_text(text)
+        shutil.copy(made, target)
 
 
 def to_mnn(source, target, *options):
@@ -116,11 +117,14 @@ def main():
             file.parent.mkdir(parents=True, exist_ok=True)
             if file.is_file():
                 continue
+            reason = file.parent / f"{file.name}.reason"  # what run.py gives for the missing file
+            reason.unlink(missing_ok=True)
             try:
                 make()
                 print(f"convert: {file.relative_to(args.folder)}", flush=True)
             except Exception as error:
                 file.unlink(missing_ok=True)
+                reason.write_text(" ".join(str(error).split())[:200] + "\n")
                 with open(f"{file}.log", "a") as log:
                     log.write(f"{type(error).__name__}: {error}\n")
                 print(f"convert: {file.relative_to(args.folder)} failed: {' '.join(str(error).split())[:200]}", flush=True)

@@ -32,10 +32,6 @@ class Network:
                 "ncnn": folder / "ncnn" / f"{self.name}.param", "mnn": folder / "mnn" / f"{self.name}.mnn",
                 "mnn8": folder / "mnn" / f"{self.name}.int8.mnn", "saccade": folder / self.tflite if self.tflite else onnx}[kind]
 
-    def converted(self, folder):
-        """Whether all of the files that `setup` makes may be expected, rather than one model of the user's."""
-        return self.onnx is None
-
 
 NETWORKS = [
     Network("selfie", "selfie 256²", (1, 3, 256, 256), "picture", "selfie_segmentation.tflite"),

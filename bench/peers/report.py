@@ -47,7 +47,7 @@ def precision_cell(entry):
     error = entry.get("max_error")
     if error is None:
         return "not said"
-    return "fp32 (by its error)" if error < 3e-4 else "less than fp32 (by its error)"
+    return "fp32 (by its error)" if error < 1e-3 else "less than fp32 (by its error)"
 
 
 def agreement_cells(entry):

@@ -105,14 +105,15 @@ class Group:
         if file is None:
             entry.reason = "the network has no file of the kind it reads" if c.model != "tflite" else "reads TFLite only"
         elif not file.is_file():
-            entry.reason = f"no {file.name}: its converter failed, see {file.parent.name}/{file.name}.log" if self.network.converted(
-                self.args.folder) else f"no {file.name}"
+            told = file.parent / f"{file.name}.reason"  # by convert.py
+            entry.reason = told.read_text().strip() if told.is_file() else f"no {file.name}"
         elif self.args.cap and self.args.host_exceeds_cap and c.cap is None:
             entry.reason = f"cannot be kept to {self.args.cap}"
         else:
             path, shape = self.inputs["nhwc" if c.model == "tflite" else "nchw"]
             entry.command = [self.args.python, HERE / "serve.py", c.name, file, self.threads, path, shape]
-            entry.environment = dict(os.environ, **self.cap_of(c.cap or {}))
+            cache = {"TORCHINDUCTOR_CACHE_DIR": str(pathlib.Path(self.args.python).parent.parent / "inductor")}  # not in /tmp
+            entry.environment = dict(os.environ, **cache, **self.cap_of(c.cap or {}))
         return entry
 
     def running(self):
@@ -129,6 +130,8 @@ class Group:
                 entry.fail(error)
                 continue
             entry.facts.update({key: value for key, value in entry.process.info.items() if key not in ("ready", "configuration")})
+            if self.args.cap and (beyond := kernels_beyond(entry.facts)):
+                entry.fail(f"was not kept to {self.args.cap}: it ran {beyond}")
 
     def each(self, action, order=None):
         for entry in order or self.running():
@@ -205,6 +208,13 @@ class Group:
             self.kill()
         return {"network": self.network.name, "title": self.network.title, "threads": self.threads, "class": self.kind,
                 "cap": self.args.cap, "contenders": [entry.result() for entry in self.entries]}
+
+
+def kernels_beyond(facts):
+    """A kernel of more than AVX2 among those that an engine says it runs; nothing where it does not say."""
+    precision = facts.get("precision")
+    kernels = precision.get("kernels", []) if isinstance(precision, dict) else []
+    return next((name for name in kernels if "avx512" in name or "amx" in name), None)
 
 
 def make_reference(network, args, scratch, inputs):

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 import configurations
 import networks
 import report
+import run
 from contender import Contender, ContenderError
 
 SCRIPT = r"""
@@ -139,6 +140,13 @@ class Tables(unittest.TestCase):
     def test_every_engine_has_a_module(self):
         for engine in configurations.ENGINES:
             self.assertTrue((SOURCE / f"bench/peers/engines/{engine}.py").is_file(), engine)
+
+
+class Cap(unittest.TestCase):
+    def test_kernels_beyond_avx2_are_noticed(self):
+        self.assertIsNone(run.kernels_beyond({"precision": None}))
+        self.assertIsNone(run.kernels_beyond({"precision": {"steps": {}, "kernels": ["jit_avx2_f32"]}}))
+        self.assertEqual(run.kernels_beyond({"precision": {"kernels": ["jit_avx2_f32", "brgconv_avx512_f32"]}}), "brgconv_avx512_f32")
 
 
 class Inputs(unittest.TestCase):

@@ -11,14 +11,15 @@ def version():
 
 
 class Engine:
-    def __init__(self, net, x, bf16):
+    def __init__(self, net, x, bf16, mode):
         self.net = net
         self.x = x
         self.bf16 = bf16
+        self.mode = mode
         self.results = ()
 
     def run(self):
-        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+        with self.mode(), torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
             self.results = self.net(self.x)
 
     def outputs(self):
@@ -39,6 +40,7 @@ def load(model, options, threads, x):
         if bits := os.environ.get("SACCADE_BENCH_INDUCTOR_BITS"):
             inductor.cpp.simdlen = int(bits)
         net = torch.compile(net)
-    engine = Engine(net, torch.from_numpy(x).to(memory_format=torch.channels_last), options.get("bf16", False))
+    mode = torch.no_grad if options.get("compile") else torch.inference_mode  # freezing refuses inference tensors
+    engine = Engine(net, torch.from_numpy(x).to(memory_format=torch.channels_last), options.get("bf16", False), mode)
     engine.run()  # compiling happens in the first run and belongs to loading
     return engine
