@@ -111,7 +111,7 @@ class Converter:
             mode = "align_corners" if options.alignCorners else "half_pixel" if options.halfPixelCenters else "asymmetric"
             _, height, width, channels = self.shape(output)
             result = self.add("Resize", [self.values[inputs[0]], "", "", self.constant(numpy.array([1, channels, height, width]))],
-                              mode="linear", coordinate_transformation_mode=mode)
+                              mode="linear", coordinate_transformation_mode=mode, nearest_mode="floor")  # as PyTorch writes it: converters know that
         elif name == "CUSTOM" and code.customCode in (b"Convolution2DTransposeBias", "Convolution2DTransposeBias"):
             weights = self.constants[inputs[1]].astype(numpy.float32).transpose(3, 0, 1, 2)
             bias = self.constants[inputs[2]].astype(numpy.float32)

@@ -4,7 +4,7 @@ The protocol, over its standard input and output, one line a message, answers in
 
     (started)       {"ready": true, "version": …, "configuration": …, "precision": …, "load_ms": …, "start_bytes": …}
                     or {"error": …}
-    run N           {"ms": [N times]}
+    run N           {"ms": [N times], "cpu_ms": [N times]}: passed on the clock, and worked by all threads of the process
     outputs FILE    {"outputs": [{"dtype": …, "shape": […]}, …]}: all outputs of the last run, row-major, one after another in FILE
     quit            {"peak_bytes": …}
 
@@ -70,9 +70,9 @@ class Contender:
         self._stop()
         return answer
 
-    def burst(self, runs):
-        """Milliseconds of each of `runs` consecutive runs."""
-        return self._ask(f"run {runs}")["ms"]
+    def burst(self, runs, clock="ms"):
+        """Milliseconds of each of `runs` consecutive runs; `clock` may be cpu_ms."""
+        return self._ask(f"run {runs}")[clock]
 
     def outputs(self, path):
         """Writes the outputs of the last run; returns their types and shapes."""

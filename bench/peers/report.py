@@ -6,7 +6,7 @@ OURS = "saccade"
 
 
 def key(group):
-    return group["network"], group["threads"], group["class"], group["cap"]
+    return group["network"], group["threads"], group["class"], group["cap"], group.get("clock", "wall")
 
 
 def title(engine):
@@ -66,7 +66,7 @@ def contender_row(group, ours, entry):
 
 def summary_row(group):
     ours, peer = best_peer(group)
-    cap = f" ({group['cap']})" if group["cap"] else ""
+    cap = (f" ({group['cap']})" if group["cap"] else "") + (" (CPU time)" if group.get("clock") == "cpu" else "")
     row = [group["title"] + cap, group["threads"], group["class"], time_cell(ours) if "median_ms" in ours else ours.get("reason", "-")]
     if peer is None:
         return row + ["none", "-", "-"]

@@ -60,6 +60,12 @@ class Runner(unittest.TestCase):
             self.assertGreaterEqual(ours["peak_bytes"], ours["start_bytes"])
         self.assertIn("| tiny.onnx", done.stdout)
 
+    def test_measures_cpu_time(self):
+        done, written = self.run_script("--threads", "1", "--classes", "fp32", "--clock", "cpu")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(written["results"][0]["clock"], "cpu")
+        self.assertIn("(CPU time)", done.stdout)
+
     def test_append_replaces_the_same_and_keeps_the_others(self):
         self.run_script("--threads", "1", "--classes", "fp32")
         done, written = self.run_script("--threads", "2", "--classes", "fp32", "--append")
@@ -77,7 +83,7 @@ class Runner(unittest.TestCase):
         self.assertIn(ours["reason"], done.stdout)
 
     def test_unknown_names_are_refused(self):
-        for options in (("--classes", "fp31"), ("--engines", "abacus"), ("--shape", "1x3"), ("--rounds", "0")):
+        for options in (("--classes", "fp31"), ("--engines", "abacus"), ("--shape", "1x3"), ("--rounds", "0"), ("--clock", "cpu", "--threads", "2")):
             done, _ = self.run_script(*options)
             self.assertEqual(done.returncode, 2, options)
 
