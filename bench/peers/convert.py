@@ -81,7 +81,9 @@ def to_ncnn(network, source, target):
 
 def to_mnn(source, target, *options):
     import onnx
-    run_logged([BIN / "mnnconvert", "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "saccade", *options],
+    # The converter itself: the command of that name installs a package and reports each use to its makers.
+    mnnconvert = [sys.executable, "-c", "import sys, _tools; _tools.mnnconvert(sys.argv)"]
+    run_logged([*mnnconvert, "-f", "ONNX", "--modelFile", source, "--MNNModel", target, "--bizCode", "saccade", *options],
                f"{target}.log")
     if not target.is_file():
         raise RuntimeError("mnnconvert wrote no file")

@@ -222,9 +222,11 @@ TEST(Compile, CountsBytesReadAndWritten) {
   GraphMaker m;
   const auto x = m.input("x", {1, 4, 6, 7});
   const CompiledGraph graph = compiled(m.finish({m.node("Relu", {x})}));
-  ASSERT_EQ(graph.steps.size(), 1u);
-  EXPECT_EQ(graph.steps[0].written_bytes, 4 * 42 * 4);
-  EXPECT_EQ(graph.steps[0].bytes, 2 * 4 * 42 * 4);
+  ASSERT_FALSE(graph.steps.empty());
+  for (const Step& step : graph.steps) {  // the reorderings around it move as much
+    EXPECT_EQ(step.written_bytes, 4 * 42 * 4);
+    EXPECT_EQ(step.bytes, 2 * 4 * 42 * 4);
+  }
 }
 
 TEST(Compile, InputsConstantsAndRepeatsMayBeOutputs) {
