@@ -8,6 +8,7 @@ import dataclasses
 import math
 import random
 
+PORTRAIT = "portrait.ppm"  # among the models, made by `setup`: masks of people need people
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
@@ -53,8 +54,8 @@ def by_name(names):
     return [known[name] for name in names]
 
 
-def picture(height, width):
-    """Pixels of a picture that all runs agree on, three colours each: a bright shape before waves, with some noise."""
+def drawn_picture(height, width):
+    """Pixels of a picture that needs no file, three colours each: a bright shape before waves, with some noise."""
     noise = random.Random(7)
     for y in range(height):
         v = y / height
@@ -66,24 +67,42 @@ def picture(height, width):
                 yield min(max(shape * tint + (1 - shape) * wave * (1.2 - tint) + 0.04 * (noise.random() - 0.5), 0.0), 1.0)
 
 
-def input_of(network):
-    """The input's elements in the order (pixel, channel), as 32-bit numbers."""
+def photograph(path, height, width):
+    """Pixels of a PPM file (binary, 8 bits), shrunk by averaging: each of the picture's is the mean of those that it covers."""
+    raw = path.read_bytes()
+    magic, columns, rows, most, _ = raw.split(maxsplit=4)
+    if magic != b"P6" or most != b"255":
+        raise ValueError(f"{path}: not a binary PPM of 8 bits")
+    rows, columns = int(rows), int(columns)
+    pixels = raw[-3 * rows * columns:]  # split() also takes leading pixels that look like white space
+    for y in range(height):
+        lines = range(y * rows // height, max((y + 1) * rows // height, y * rows // height + 1))
+        for x in range(width):
+            covered = range(x * columns // width, max((x + 1) * columns // width, x * columns // width + 1))
+            for c in range(3):
+                total = sum(pixels[3 * (line * columns + column) + c] for line in lines for column in covered)
+                yield total / (255 * len(lines) * len(covered))
+
+
+def input_of(network, portrait=None):
+    """The input's elements in the order (pixel, channel), as 32-bit numbers. `portrait`: a PPM file, where there is one."""
     _, channels, height, width = network.shape
     if network.content == "logits":
         normal = random.Random(7).gauss
         return array.array("f", (normal(0, 1) for _ in range(channels * height * width)))
     if channels != 3:
         raise ValueError(f"{network.name}: an input of {channels} channels is not a picture")
-    pixels = picture(height, width)
+    there = portrait is not None and portrait.is_file()
+    pixels = photograph(portrait, height, width) if there else drawn_picture(height, width)
     if network.content == "normalised":
         pixels = ((value - MEAN[k % 3]) / DEVIATION[k % 3] for k, value in enumerate(pixels))
     return array.array("f", pixels)
 
 
-def write_input(network, folder):
+def write_input(network, folder, portrait=None):
     """Writes the input in both orders; returns {"nchw": (file, shape), "nhwc": (file, shape)}."""
     _, channels, height, width = network.shape
-    last = input_of(network)
+    last = input_of(network, portrait)
     planes = array.array("f", (last[k] for c in range(channels) for k in range(c, len(last), channels)))
     files = {}
     for order, values, shape in (("nhwc", last, (1, height, width, channels)), ("nchw", planes, network.shape)):

@@ -321,7 +321,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         for network in args.networks:
-            inputs = networks.write_input(network, scratch)
+            inputs = networks.write_input(network, scratch, args.folder / networks.PORTRAIT)
             reference = make_reference(network, args, scratch, inputs)
             for threads in args.threads:
                 for kind in args.classes:

@@ -156,6 +156,17 @@ class Cap(unittest.TestCase):
 
 
 class Inputs(unittest.TestCase):
+    def test_a_photograph_is_shrunk_by_averaging(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "p.ppm"
+            pixels = bytes([10, 0, 0, 30, 0, 0, 0, 10, 0, 0, 50, 0]) * 2  # the first byte looks like a line's end
+            file.write_bytes(b"P6\n4 2\n255\n" + pixels)
+            shrunk = [round(255 * value, 4) for value in networks.photograph(file, 1, 2)]
+            file.write_bytes(b"P5\n4 2\n255\n" + pixels)
+            with self.assertRaisesRegex(ValueError, "not a binary PPM"):
+                list(networks.photograph(file, 1, 2))
+        self.assertEqual(shrunk, [20, 0, 0, 0, 30, 0])
+
     def test_both_orders_hold_the_same_numbers(self):
         network = networks.Network("n", "N", (1, 3, 5, 4), "normalised")
         with tempfile.TemporaryDirectory() as folder:
