@@ -186,6 +186,8 @@ Json json_of(const Configuration& c) {
                  {"reference_share", shares.all == 0 ? 0.0 : part(shares.reference, shares.all)},
                  {"gflops", 2 * static_cast<double>(shares.all) / wall.median},
                  {"arena_bytes", c.plan.arena_bytes()},
+                 {"live_activation_bytes", c.plan.live_activation_bytes()},
+                 {"thread_scratch_bytes", c.plan.thread_scratch_bytes()},
                  {"weight_bytes", c.plan.weight_bytes()}};
   if (!c.floors.empty()) {
     const double floor = total_ns(c.floors);

@@ -14,6 +14,7 @@
 #include "limit_option.h"
 #include "npy.h"
 #include "plan_options.h"
+#include "runtime/model_impl.h"
 #include "saccade/error.h"
 #include "saccade/model.h"
 
@@ -31,6 +32,8 @@ struct InferOptions {
   std::int64_t batch = 0;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> limits;
+  std::string max_memory;
+  bool no_plan_cache = false;
 };
 
 // "NAME=X.npy", or "X.npy" for the next input that has none yet. Names may hold '=' and so may paths.
@@ -102,7 +105,7 @@ std::vector<Tensor> read_inputs(const Model& model, const InferOptions& options)
       throw Error(ErrorCode::shape_mismatch,
                   fmt::format("{}: input '{}': expected {}, got {}", files[i], info.name,
                               dtype_name(info.dtype), dtype_name(tensor.dtype())));
-    const bool declared = model.graph().value(model.graph().inputs[i]).shape.has_value();
+    const bool declared = model.impl().shapes_declared[i];
     if (declared && !admissible(info, tensor.shape()))
       throw Error(ErrorCode::shape_mismatch,
                   fmt::format("{}: input '{}': expected shape {}, got {}", files[i], info.name,
@@ -131,7 +134,8 @@ std::vector<std::string> file_names(const Model& model) {
 
 void run(const InferOptions& options) {
   const std::optional<Isa> isa = options.isa.empty() ? std::nullopt : std::optional(usable_isa(options.isa));
-  const Model model = Model::load(find_model(options.model), load_limits(options.limits));
+  const Model model = Model::load(find_model(options.model), load_limits(options.limits),
+                                  {.enabled = !options.no_plan_cache});
   const std::vector<std::string> names = file_names(model);
   const std::vector<Tensor> inputs = read_inputs(model, options);
   std::vector<Tensor> outputs;
@@ -141,6 +145,7 @@ void run(const InferOptions& options) {
     CompileOptions wanted;
     wanted.max_isa = isa;
     wanted.disabled_passes = options.disabled_passes;
+    wanted.max_memory = memory_bound(options.max_memory);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());
     outputs = model.compile(wanted).make_context({options.threads}).run(inputs);
@@ -185,6 +190,8 @@ void add_infer(CLI::App& app) {
                    "Leave a compiler pass out ('inspect --passes' lists them)")
       ->type_name("PASS");
   add_limit_option(*command, options->limits);
+  add_memory_option(*command, options->max_memory);
+  add_plan_cache_option(*command, options->no_plan_cache);
   command->callback([options] { run(*options); });
 }
 

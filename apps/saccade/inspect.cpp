@@ -40,6 +40,7 @@ struct Cost {
   std::int64_t activation_bytes = 0;  // of the arena
   std::int64_t live_bytes = 0;        // most that is needed at once
   std::int64_t weight_bytes = 0;
+  std::int64_t scratch_bytes = 0;  // of a thread
   std::vector<TensorInfo> inputs, outputs;
   std::map<std::string, std::size_t> operators;  // of the compiled graph
   std::string pass_report;
@@ -88,7 +89,8 @@ Cost measure(const Model& model, const PlanOptions& options) {
   const Plan plan = model.compile(wanted);
   const compiler::CompiledGraph& compiled = plan.impl().compiled;
   cost.activation_bytes = plan.arena_bytes();
-  cost.live_bytes = static_cast<std::int64_t>(compiled.live_bound_bytes);
+  cost.live_bytes = plan.live_activation_bytes();
+  cost.scratch_bytes = plan.thread_scratch_bytes();
   cost.weight_bytes = plan.weight_bytes();
   cost.inputs = plan.inputs();
   cost.outputs = plan.outputs();
@@ -210,6 +212,7 @@ void run(const InspectOptions& options) {
     result["activation_bytes"] = cost ? Json(cost->activation_bytes) : Json();
     result["activation_bytes_live"] = cost ? Json(cost->live_bytes) : Json();
     result["weight_bytes"] = cost ? Json(cost->weight_bytes) : Json();
+    result["thread_scratch_bytes"] = cost ? Json(cost->scratch_bytes) : Json();
     if (cost) result["steps"] = counts_json(cost->operators);
     if (!cost) result["not_compiled"] = why_not;
     result["spec"] = describe(model.spec());
@@ -237,6 +240,7 @@ void run(const InspectOptions& options) {
                static_cast<double>(cost->activation_bytes) / 1e6,
                static_cast<double>(cost->live_bytes) / 1e6);
     fmt::print("{:<16} {:.2f} MB\n", "packed weights", static_cast<double>(cost->weight_bytes) / 1e6);
+    fmt::print("{:<16} {:.2f} MB a thread\n", "scratch", static_cast<double>(cost->scratch_bytes) / 1e6);
     print_counts("compiled steps", cost->operators);
   } else {
     fmt::print("{:<16} {} (--shape gives one)\n", "not compiled", why_not);

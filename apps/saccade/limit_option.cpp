@@ -26,8 +26,9 @@ constexpr Limit kLimits[] = {{"nodes", &LoadLimits::max_nodes},
                              {"iterations", &LoadLimits::max_iterations},
                              {"work", &LoadLimits::max_work}};
 
-/// "512", "512K", "3G": powers of 1024.
-std::int64_t parse_number(const std::string& setting, std::string_view text) {
+}  // namespace
+
+std::int64_t parse_size(const std::string& what, std::string_view text) {
   constexpr std::string_view kUnits = "KMGT";
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,12 +38,9 @@ std::int64_t parse_number(const std::string& setting, std::string_view text) {
   const bool known = rest.empty() || unit != std::string_view::npos;
   if (error != std::errc{} || !known || value < 1 ||
       (!rest.empty() && __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &scaled)))
-    throw UsageError(
-        fmt::format("--limit {}: expected a number from 1 up, like 512, 64K, 512M or 3G", setting));
+    throw UsageError(fmt::format("{}: expected a number from 1 up, like 512, 64K, 512M or 3G", what));
   return scaled;
 }
-
-}  // namespace
 
 void add_limit_option(CLI::App& command, std::vector<std::string>& settings) {
   command
@@ -66,8 +64,8 @@ LoadLimits load_limits(const std::vector<std::string>& settings) {
       for (const Limit& each : kLimits) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
       throw UsageError(fmt::format("--limit {}: the limits are {}", setting, names));
     }
-    limits.*limit->value =
-        parse_number(setting, std::string_view(setting).substr(std::min(equals + 1, setting.size())));
+    limits.*limit->value = parse_size("--limit " + setting,
+                                      std::string_view(setting).substr(std::min(equals + 1, setting.size())));
   }
   return limits;
 }

@@ -1,7 +1,9 @@
 // --limit, which every command that loads a model has.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "saccade/limits.h"
@@ -11,6 +13,10 @@ class App;
 }
 
 namespace saccade::cli {
+
+/// "512", "512K", "3G": powers of 1024. Throws UsageError that starts with `what` for anything else and for
+/// 0.
+std::int64_t parse_size(const std::string& what, std::string_view text);
 
 void add_limit_option(CLI::App& command, std::vector<std::string>& settings);
 

@@ -41,12 +41,30 @@ void add_plan_options(CLI::App& command, PlanOptions& options) {
                   "Leave a compiler pass out ('inspect --passes' lists them)")
       ->type_name("PASS");
   add_limit_option(command, options.limits);
+  add_memory_option(command, options.max_memory);
+}
+
+void add_memory_option(CLI::App& command, std::string& size) {
+  command
+      .add_option(
+          "--max-memory", size,
+          "Bytes that weights, activations and scratch of the network may take: slower kernels if need be")
+      ->type_name("SIZE");
+}
+
+std::int64_t memory_bound(const std::string& size) {
+  return size.empty() ? 0 : parse_size("--max-memory " + size, size);
+}
+
+void add_plan_cache_option(CLI::App& command, bool& without) {
+  command.add_flag("--no-plan-cache", without, "Neither use nor keep compiled plans of other runs");
 }
 
 CompileOptions compile_options(const Model& model, const PlanOptions& options) {
   CompileOptions result;
   result.batch = options.batch;
   result.disabled_passes = options.disabled_passes;
+  result.max_memory = memory_bound(options.max_memory);
   for (const std::string& text : options.shapes) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos) {

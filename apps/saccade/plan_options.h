@@ -19,10 +19,19 @@ struct PlanOptions {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> limits;
   std::int64_t batch = 0;
+  std::string max_memory;
 };
 
-/// Adds --shape, --batch, --disable-pass and --limit.
+/// Adds --shape, --batch, --disable-pass, --limit and --max-memory.
 void add_plan_options(CLI::App& command, PlanOptions& options);
+
+/// Adds --max-memory.
+void add_memory_option(CLI::App& command, std::string& size);
+/// Its bytes; 0 where it was not given. Throws UsageError for what is no size.
+std::int64_t memory_bound(const std::string& size);
+
+/// Adds --no-plan-cache.
+void add_plan_cache_option(CLI::App& command, bool& without);
 
 /// For Model::compile. Throws UsageError for a malformed shape.
 CompileOptions compile_options(const Model& model, const PlanOptions& options);

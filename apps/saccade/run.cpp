@@ -45,12 +45,12 @@ void install_signals() {
 struct RunArguments {
   JobOptions job;
   std::string input, output, model = "selfie";
-  std::string effect = "remove", resize, isa, config, progress = "auto";
+  std::string effect = "remove", resize, isa, config, max_memory, progress = "auto";
   std::optional<float> threshold;
   std::optional<double> crf;
   std::optional<int> stream;
   std::vector<std::string> encoder_options, limits;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, no_plan_cache = false;
 };
 
 /// CLI11's own checks let "nan" pass, or print numbers of 300 digits.
@@ -102,6 +102,8 @@ void add_options(CLI::App& command, RunArguments& a) {
                   "How pictures are brought to the network's size (default: as the model asks)")
       ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
   add_limit_option(command, a.limits);
+  add_memory_option(command, a.max_memory);
+  add_plan_cache_option(command, a.no_plan_cache);
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
       ->check(from_zero(std::numeric_limits<double>::infinity()));
   command.add_option("--encoder", a.job.encoder,
@@ -147,6 +149,8 @@ JobOptions job_options(const RunArguments& a) {
   if (a.resize == "area") job.resize = ResizeRule::area;
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
   job.limits = load_limits(a.limits);
+  job.max_memory = memory_bound(a.max_memory);
+  job.plan_cache.enabled = !a.no_plan_cache;
   if (!a.isa.empty()) job.max_isa = usable_isa(a.isa);
   for (const std::string& option : a.encoder_options) {
     const auto equals = option.find('=');

@@ -16,6 +16,7 @@
 #include "saccade/isa.h"
 #include "saccade/limits.h"
 #include "saccade/model_spec.h"
+#include "saccade/plan_cache.h"
 
 namespace saccade {
 
@@ -36,6 +37,8 @@ struct JobOptions {
       output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
   std::filesystem::path model;  ///< a model file
   LoadLimits limits;            ///< what it may ask for
+  PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
+  std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
 
   Effect effect = Effect::remove;
   float strength = 50;   ///< of the blur, 0..100; looks alike at any resolution

@@ -13,6 +13,7 @@
 #include "saccade/isa.h"
 #include "saccade/limits.h"
 #include "saccade/model_spec.h"
+#include "saccade/plan_cache.h"
 #include "saccade/tensor.h"
 
 namespace saccade {
@@ -49,6 +50,10 @@ struct CompileOptions {
   std::optional<Isa> max_isa;
   /// Names of optional compiler passes to leave out (see `saccade inspect --passes`).
   std::vector<std::string> disabled_passes;
+  /// If > 0, packed weights, the arena and the scratch of one thread take at most so many bytes together:
+  /// kernels with smaller weights are chosen, slower ones if need be. Error(limit) with the smallest possible
+  /// number where even that is not enough.
+  std::int64_t max_memory = 0;
 };
 
 struct ContextOptions {
@@ -72,6 +77,10 @@ class Plan {
   /// Bytes of one context's activation arena; bytes of packed weights shared by all contexts.
   std::int64_t arena_bytes() const;
   std::int64_t weight_bytes() const;
+  /// The largest sum of activations that are needed at the same time, which no arena can be smaller than;
+  /// bytes of scratch for each thread of a context.
+  std::int64_t live_activation_bytes() const;
+  std::int64_t thread_scratch_bytes() const;
   const runtime::PlanImpl& impl() const { return *impl_; }
   explicit Plan(std::shared_ptr<const runtime::PlanImpl> impl) : impl_(std::move(impl)) {}
 
@@ -102,12 +111,16 @@ class Model {
  public:
   /// Reads ONNX or TFLite (told apart by content). Throws Error(not_found | io | invalid_model | unsupported
   /// | limit); for unsupported operators the message lists all of them.
-  static Model load(const std::filesystem::path& path, const LoadLimits& limits = {});
+  /// With a cache, and a file that has not changed since an earlier load, the file is read no sooner than
+  /// something asks for its graph; `compile` then finds its plans there too.
+  static Model load(const std::filesystem::path& path, const LoadLimits& limits = {},
+                    const PlanCacheOptions& cache = {});
 
   const ModelSpec& spec() const;
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   const std::filesystem::path& path() const;
+  /// Throws as `load` where that left it for later and the file is another one by now.
   const ir::Graph& graph() const;
 
   /// Compiles for this CPU. Throws Error(shape_mismatch | unsupported).

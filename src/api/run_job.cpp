@@ -9,7 +9,8 @@ namespace saccade {
 
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {
   return pipeline::run(options, callbacks, [&] {
-    return pipeline::make_network(Model::load(options.model, options.limits), cpu::target(), options.max_isa);
+    return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache),
+                                  cpu::target(), options.max_isa, options.max_memory);
   });
 }
 

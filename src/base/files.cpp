@@ -60,6 +60,10 @@ std::string read_text(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
+  write_file(path, std::span(&content, 1));
+}
+
+void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
   std::string name = path.string() + ".XXXXXX";
   FileDescriptor file{::mkostemp(name.data(), O_CLOEXEC)};
   if (file.fd < 0) throw_errno(path, "create a file beside it", errno);
@@ -68,17 +72,28 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> co
     ::unlink(name.c_str());
     throw_errno(path, what, error);
   };
-  while (!content.empty()) {
-    const ssize_t n = ::write(file.fd, content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("write");
-    content = content.subspan(static_cast<std::size_t>(n));
-  }
+  for (std::span<const std::byte> content : pieces)
+    while (!content.empty()) {
+      const ssize_t n = ::write(file.fd, content.data(), content.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) fail("write");
+      content = content.subspan(static_cast<std::size_t>(n));
+    }
   if (::fchmod(file.fd, 0644) != 0) fail("set permissions");
   const int fd = file.fd;
   file.fd = -1;
   if (::close(fd) != 0) fail("close");
   if (::rename(name.c_str(), path.c_str()) != 0) fail("rename");
+}
+
+std::optional<FileStamp> stamp_of(const std::filesystem::path& path) noexcept {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  const auto nanoseconds = [](const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return FileStamp{info.st_dev, info.st_ino, info.st_size, nanoseconds(info.st_mtim),
+                   nanoseconds(info.st_ctim)};
 }
 
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {

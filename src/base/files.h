@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -27,6 +29,18 @@ std::string read_text(const std::filesystem::path& path);
 /// Writes `content` beside `path` and renames it there, so that `path` is never half written. Throws
 /// Error(io).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
+/// The same for content in several pieces, one behind the other.
+void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
+
+/// What changes when a file's content does: where it lies, its size, and the times of the last change of
+/// content and of properties, in nanoseconds. The latter cannot be set by programs.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t size = 0, modified = 0, changed = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+/// Nothing where there is no such regular file.
+std::optional<FileStamp> stamp_of(const std::filesystem::path& path) noexcept;
 
 /// Whether two paths are one file (device and inode; follows links). False if either does not exist.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "base/sha256_blocks.h"
 
@@ -105,6 +106,36 @@ std::string Sha256::hex(const std::array<std::uint8_t, 32>& digest) {
 std::uint64_t fnv1a(std::span<const std::byte> data, std::uint64_t seed) noexcept {
   for (const std::byte value : data) seed = (seed ^ static_cast<std::uint64_t>(value)) * 0x100000001b3u;
   return seed;
+}
+
+std::uint64_t checksum(std::span<const std::byte> data) noexcept {
+  // Eight sums side by side hide the latency of multiplication. Each step is one-to-one in the sum and in the
+  // word, so a changed word changes its sum whatever follows; joining them is one-to-one in each as well.
+  constexpr std::uint64_t kFactor = 0x9fb21c651e98df25u, kOdd = 0xd6e8feb86659fd93u;
+  constexpr std::size_t kLanes = 8, kBlock = kLanes * sizeof(std::uint64_t);
+  std::array<std::uint64_t, kLanes> sums;
+  for (std::size_t i = 0; i < kLanes; ++i) sums[i] = (i + 1) * kOdd;
+  const auto step = [](std::uint64_t sum, std::uint64_t word) {
+    return std::rotl((sum ^ word) * kFactor, 29);
+  };
+  const std::byte* p = data.data();
+  std::size_t left = data.size();
+  for (; left >= kBlock; left -= kBlock, p += kBlock) {
+    std::array<std::uint64_t, kLanes> words;
+    std::memcpy(words.data(), p, kBlock);
+    for (std::size_t i = 0; i < kLanes; ++i) sums[i] = step(sums[i], words[i]);
+  }
+  std::uint64_t result = data.size() * kOdd;
+  for (const std::uint64_t sum : sums) result = step(result, sum ^ (sum >> 32));
+  while (left > 0) {
+    const std::size_t taken = std::min(left, sizeof(std::uint64_t));
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, taken);
+    result = step(result, word);
+    p += taken, left -= taken;
+  }
+  result ^= result >> 32;
+  return result * kOdd;
 }
 
 }  // namespace saccade

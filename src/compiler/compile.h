@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/compiled_graph.h"
+#include "compiler/recipe.h"
 #include "compiler/target.h"
 #include "ir/graph.h"
 
@@ -19,6 +20,8 @@ struct Options {
   std::vector<std::string> disabled_passes;
   /// Re-run the graph on random data with the interpreter after each pass and compare (slow; tests).
   bool check_passes = false;
+  /// If > 0: bytes that packed weights, arena and the scratch of one thread may take together.
+  std::int64_t max_memory = 0;
 };
 
 /// Throws Error(unsupported) for data-dependent shapes that do not fold, Error(shape_mismatch |
@@ -27,8 +30,15 @@ CompiledGraph compile(const ir::Graph& graph, const Target& target, const Option
 
 /// Whether every shape in a graph that `optimise` returned is known.
 bool shapes_known(const ir::Graph& graph);
-/// As `compile`, for a graph that `optimise` returned.
-CompiledGraph compile_optimised(const ir::Graph& graph, const Target& target, const Options& options);
+/// As `compile`, for a graph that `optimise` returned. `recipe` (may be nullptr) gets what compile_recipe
+/// needs.
+CompiledGraph compile_optimised(const ir::Graph& graph, const Target& target, const Options& options,
+                                Recipe* recipe = nullptr);
+
+/// Repeats a compilation for the same target and options. The recipe may be anything that read_recipe
+/// returned, its blocks hold any data: throws an Error where it could not have been made by
+/// compile_optimised.
+CompiledGraph compile_recipe(const Recipe& recipe, const Target& target, const Options& options);
 
 /// `graph` with concrete input shapes, rewritten for another batch where they ask for it. Throws as
 /// `compile`.

@@ -42,7 +42,7 @@ struct CompiledGraph {
   std::size_t thread_scratch_bytes = 0;  ///< largest of all steps, per thread
   std::size_t weight_bytes = 0;
   std::size_t live_bound_bytes =
-      0;                    ///< largest sum of simultaneously live activations: the arena's lower bound
+      0;  ///< largest sum of simultaneously live activations (without scratch): the arena's lower bound
   std::string pass_report;  ///< one line a pass: name, time, nodes before and after
 };
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "compiler/compiled_graph.h"
@@ -34,12 +36,21 @@ struct LoweredStep {
   std::vector<int> dst;
 };
 
+/// Which kernel runs a node, and how its operands lie.
+struct Decision {
+  std::string kernel;            ///< empty: the reference kernel
+  std::uint32_t assignment = 0;  ///< number in lowering's list of layouts
+  bool in_concat = false;        ///< writes into the result of a concatenation
+};
+
 struct Lowered {
   std::vector<LoweredStep> steps;
   std::vector<Placed> placed;
   std::vector<Buffer> buffers;
   std::vector<Tensor> constants;
   std::vector<TensorDesc> inputs, outputs;
+  std::vector<Decision> decisions;       ///< of the nodes that needed a kernel, in order
+  std::vector<std::size_t> packed_uses;  ///< per value of the graph: uses that only packed it
 };
 
 }  // namespace saccade::compiler

@@ -4,13 +4,16 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "base/archive.h"
 #include "compiler/concat_plan.h"
 #include "compiler/copy_step.h"
 #include "compiler/edit.h"
 #include "compiler/layout.h"
 #include "compiler/measure.h"
+#include "compiler/recipe.h"
 #include "compiler/reference_step.h"
 #include "ops/infer.h"
 #include "ops/op_def.h"
@@ -38,19 +41,23 @@ std::size_t bytes_of(const TensorDesc& desc) {
 
 class Lowering {
  public:
-  Lowering(const ir::Graph& graph, const KernelTable& kernels)
+  Lowering(const ir::Graph& graph, const KernelTable& kernels, const LowerOptions& options)
       : graph_(graph),
         kernels_(kernels),
+        options_(options),
         preferred_(choose_layouts(graph)),
         concats_(plan_concats(graph, preferred_)),
         forms_(graph.values.size()) {}
 
   Lowered run() {
+    out_.packed_uses.assign(graph_.values.size(), 0);
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
       add_input(graph_.inputs[i], static_cast<std::int64_t>(i));
     for (const Node& node : graph_.nodes) lower_node(node);
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i)
       add_output(graph_.outputs[i], static_cast<std::int64_t>(i));
+    if (options_.decisions != nullptr && out_.decisions.size() != options_.decisions->size())
+      ArchiveReader::fail();
     set_lifetimes();
     return std::move(out_);
   }
@@ -407,19 +414,31 @@ class Lowering {
     return list;
   }
 
-  void lower_kernel(const Node& node) {
-    std::vector<const Tensor*> constants;
-    for (const ValueId id : node.inputs) constants.push_back(graph_.constant(id));
-    struct Best {
-      Choice choice;
-      double total = 0;
-      Assignment assignment;
-      bool in_concat = false;
-    };
+  struct Best {
+    Choice choice;
+    double total = 0;
+    Assignment assignment;
+    Decision decision;
+  };
+
+  double price_of(const KernelDesc& kernel, KernelQuery query) const {
+    MeasuringStore measuring;
+    query.store = &measuring;
+    return options_.weight_price * static_cast<double>(kernel.prepare(query).weight_bytes);
+  }
+
+  // The cheapest way to run a node, with what bringing its operands there costs; nothing: no kernel can.
+  std::optional<Best> choose(const Node& node, std::span<const Tensor* const> constants,
+                             const std::optional<ConcatPlan::Part>& part) {
+    // Only where weights are of some size: their kernels have to pack, if only for show.
+    constexpr std::size_t kLargeWeights = 16384;
+    const bool priced = options_.weight_price > 0 &&
+                        std::any_of(constants.begin(), constants.end(), [](const Tensor* tensor) {
+                          return tensor != nullptr && tensor->bytes() >= kLargeWeights;
+                        });
     std::optional<Best> best;
-    const std::optional<ConcatPlan::Part> part =
-        node.outputs.size() == 1 ? concats_.part_of(node.outputs[0]) : std::nullopt;
-    for (Assignment& assignment : assignments(node)) {
+    std::uint32_t number = 0;
+    for (const Assignment& assignment : assignments(node)) {
       double moved = 0;
       std::vector<TensorDesc> inputs;
       for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -443,12 +462,42 @@ class Lowering {
         } else if (part) {
           total += kCopyNanosecondsPerByte * static_cast<double>(bytes_of(outputs[0]));
         }
-        const Choice choice = kernels_.best({node, inputs, constants, targets, Precision::fp32});
+        const KernelQuery query{node, inputs, constants, targets, Precision::fp32};
+        const Choice choice =
+            priced ? kernels_.best(query, [&](const KernelDesc& kernel) { return price_of(kernel, query); })
+                   : kernels_.best(query);
         if (choice.kernel == nullptr) continue;
         total += choice.cost;
-        if (!best || total < best->total) best = Best{choice, total, assignment, in_concat};
+        if (!best || total < best->total)
+          best = Best{choice, total, assignment, {std::string(choice.kernel->name), number, in_concat}};
       }
+      ++number;
     }
+    return best;
+  }
+
+  // What was chosen before.
+  std::optional<Best> recall(const Node& node, const std::optional<ConcatPlan::Part>& part) {
+    if (out_.decisions.size() == options_.decisions->size()) ArchiveReader::fail();
+    const Decision& decision = (*options_.decisions)[out_.decisions.size()];
+    if (decision.kernel.empty()) return std::nullopt;
+    const std::vector<Assignment> list = assignments(node);
+    const KernelDesc* kernel = kernels_.find(node.op, decision.kernel);
+    if (kernel == nullptr || decision.assignment >= list.size()) ArchiveReader::fail();
+    const Assignment& assignment = list[decision.assignment];
+    if (decision.in_concat && (!part || concats_.concats[part->concat].layout != assignment.outputs[0]))
+      ArchiveReader::fail();
+    return Best{{kernel, 0}, 0, assignment, decision};
+  }
+
+  void lower_kernel(const Node& node) {
+    std::vector<const Tensor*> constants;
+    for (const ValueId id : node.inputs) constants.push_back(graph_.constant(id));
+    const std::optional<ConcatPlan::Part> part =
+        node.outputs.size() == 1 ? concats_.part_of(node.outputs[0]) : std::nullopt;
+    const std::optional<Best> best =
+        options_.decisions != nullptr ? recall(node, part) : choose(node, constants, part);
+    out_.decisions.push_back(best ? best->decision : Decision{});
     LoweredStep lowered;
     std::vector<TensorDesc> inputs, outputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -466,8 +515,8 @@ class Lowering {
       const ValueId id = node.outputs[i];
       int placed = kAbsent;
       if (id != kNoValue) {
-        const bool in_concat =
-            part && (best ? best->in_concat : concats_.concats[part->concat].layout == preferred(id));
+        const bool in_concat = part && (best ? best->decision.in_concat
+                                             : concats_.concats[part->concat].layout == preferred(id));
         placed = in_concat ? part_of(*part, id)
                            : add_dense(value(id).dtype, *value(id).shape,
                                        best ? best->assignment.outputs[i] : preferred(id));
@@ -479,7 +528,9 @@ class Lowering {
     }
     Node named = node;
     if (named.name.empty() && node.outputs[0] != kNoValue) named.name = value(node.outputs[0]).name;
-    const KernelQuery query{named, inputs, constants, outputs, Precision::fp32};
+    const KernelQuery query{named, inputs, constants, outputs, Precision::fp32, options_.store};
+    if (options_.decisions != nullptr && best && best->choice.kernel->can_run(query) != nullptr)
+      ArchiveReader::fail();
     Step& step = lowered.step;
     step.name = named.name;
     step.op = node.op;
@@ -491,6 +542,9 @@ class Lowering {
       if (constants[i] != nullptr && !held)
         lowered.src[i] = fetch(node.inputs[i], best ? best->assignment.inputs[i] : Layout::plain, false);
     }
+    for (std::size_t i = 0; i < node.inputs.size() && i < 32; ++i)
+      if (constants[i] != nullptr && (step.prepared.packed_inputs >> i & 1u) != 0)
+        ++out_.packed_uses[static_cast<std::size_t>(node.inputs[i])];
     measure(node, inputs, outputs, step);
     refuse_large_weights(step);
     out_.steps.push_back(std::move(lowered));
@@ -559,6 +613,7 @@ class Lowering {
 
   const ir::Graph& graph_;
   const KernelTable& kernels_;
+  const LowerOptions& options_;
   std::vector<Layout> preferred_;
   ConcatPlan concats_;
   std::vector<std::vector<int>> forms_;  // per value, the one its producer made first
@@ -570,6 +625,8 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const ir::Graph& graph, const KernelTable& kernels) { return Lowering(graph, kernels).run(); }
+Lowered lower(const ir::Graph& graph, const KernelTable& kernels, const LowerOptions& options) {
+  return Lowering(graph, kernels, options).run();
+}
 
 }  // namespace saccade::compiler

@@ -7,7 +7,15 @@
 
 namespace saccade::compiler {
 
+struct LowerOptions {
+  /// Taken instead of comparing kernels. An Error(io) where they do not fit the graph or a kernel refuses.
+  const std::vector<Decision>* decisions = nullptr;
+  PackedStore* store = nullptr;  ///< of packed weights
+  /// Nanoseconds that a byte of packed weights counts when kernels are compared: 0 looks at time alone.
+  double weight_price = 0;
+};
+
 /// All shapes must be concrete. Choices depend on shapes and the kernel table only, never on threads.
-Lowered lower(const ir::Graph& graph, const KernelTable& kernels);
+Lowered lower(const ir::Graph& graph, const KernelTable& kernels, const LowerOptions& options = {});
 
 }  // namespace saccade::compiler

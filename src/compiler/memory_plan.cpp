@@ -1,6 +1,8 @@
 #include "compiler/memory_plan.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 
 namespace saccade::compiler {
@@ -72,6 +74,7 @@ class Planner {
   }
 
   void add_scratch() {
+    activations_ = in_.buffers.size();
     scratch_.assign(in_.steps.size(), kNone);
     for (std::size_t s = 0; s < in_.steps.size(); ++s) {
       const std::size_t bytes = in_.steps[s].step.prepared.shared_scratch;
@@ -84,35 +87,76 @@ class Planner {
     }
   }
 
+  // Buffers are placed one after another where they fit best among those that live at the same time; which
+  // order packs best differs from graph to graph, so several are tried.
   void place() {
-    std::vector<std::size_t> order;
+    std::vector<std::size_t> buffers;
     for (std::size_t b = 0; b < in_.buffers.size(); ++b)
       if (root(b) == b && in_.buffers[b].space == Operand::Space::arena && in_.buffers[b].last >= 0 &&
           in_.buffers[b].bytes > 0)
-        order.push_back(b);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return in_.buffers[a].bytes > in_.buffers[b].bytes;
-    });
+        buffers.push_back(b);
+    std::size_t needed = 0;  // with scratch
+    for (std::size_t s = 0; s < in_.steps.size(); ++s) {
+      needed = std::max(needed, live_at(s, buffers, in_.buffers.size()));
+      live_bound_ = std::max(live_bound_, live_at(s, buffers, activations_));
+    }
+    arena_ = std::numeric_limits<std::size_t>::max();
+    // Fewer for large graphs: an attempt compares all pairs.
+    constexpr std::size_t kPairs = 4'000'000;
+    const auto orders = std::clamp<std::size_t>(kPairs / (buffers.size() * buffers.size() + 1), 2, 64);
+    for (unsigned number = 0; number < orders && arena_ > needed; ++number) {
+      const std::size_t size = try_order(order(buffers, number));
+      if (size < arena_) {
+        arena_ = size;
+        offset_ = tried_;
+      }
+    }
+  }
+
+  std::size_t live_at(std::size_t step, const std::vector<std::size_t>& buffers, std::size_t end) const {
+    std::size_t live = 0;
+    for (const std::size_t b : buffers)
+      if (b < end && in_.buffers[b].first <= static_cast<int>(step) &&
+          static_cast<int>(step) <= in_.buffers[b].last)
+        live += aligned(in_.buffers[b].bytes);
+    return live;
+  }
+
+  // Number 0: larger ones first; 1: those first that take more memory for longer; others: as 0, with sizes
+  // shaken by up to a factor of two, the same way each time.
+  std::vector<std::size_t> order(std::vector<std::size_t> buffers, unsigned number) const {
+    std::vector<double> weight(in_.buffers.size(), 0);
+    std::uint32_t random = number;
+    for (const std::size_t b : buffers) {
+      const Buffer& buffer = in_.buffers[b];
+      weight[b] = static_cast<double>(buffer.bytes);
+      if (number == 1) weight[b] *= buffer.last - buffer.first + 1;
+      random = random * 1664525u + 1013904223u;
+      if (number > 1) weight[b] *= 1 + static_cast<double>(random >> 8) / (1u << 24);
+    }
+    std::stable_sort(buffers.begin(), buffers.end(),
+                     [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
+    return buffers;
+  }
+
+  // Fills tried_; returns the size of the arena.
+  std::size_t try_order(const std::vector<std::size_t>& order) {
+    tried_.assign(in_.buffers.size(), 0);
+    std::size_t size = 0;
     std::vector<std::size_t> done;
+    std::vector<std::pair<std::size_t, std::size_t>> taken;  // [begin, end) of buffers alive at the same time
     for (const std::size_t b : order) {
       const Buffer& buffer = in_.buffers[b];
-      std::vector<std::pair<std::size_t, std::size_t>>
-          taken;  // [begin, end) of buffers alive at the same time
+      taken.clear();
       for (const std::size_t other : done)
         if (in_.buffers[other].first <= buffer.last && buffer.first <= in_.buffers[other].last)
-          taken.emplace_back(offset_[other], offset_[other] + aligned(in_.buffers[other].bytes));
+          taken.emplace_back(tried_[other], tried_[other] + aligned(in_.buffers[other].bytes));
       std::sort(taken.begin(), taken.end());
-      offset_[b] = tightest_gap(taken, aligned(buffer.bytes));
-      arena_ = std::max(arena_, offset_[b] + aligned(buffer.bytes));
+      tried_[b] = tightest_gap(taken, aligned(buffer.bytes));
+      size = std::max(size, tried_[b] + aligned(buffer.bytes));
       done.push_back(b);
     }
-    for (std::size_t s = 0; s < in_.steps.size(); ++s) {
-      std::size_t live = 0;
-      for (const std::size_t b : done)
-        if (in_.buffers[b].first <= static_cast<int>(s) && static_cast<int>(s) <= in_.buffers[b].last)
-          live += aligned(in_.buffers[b].bytes);
-      live_bound_ = std::max(live_bound_, live);
-    }
+    return size;
   }
 
   static std::size_t tightest_gap(const std::vector<std::pair<std::size_t, std::size_t>>& taken,
@@ -174,7 +218,9 @@ class Planner {
   Lowered in_;
   std::vector<std::size_t> merged_;   // buffer that took a buffer over, itself if none
   std::vector<std::size_t> offset_;   // in the arena
+  std::vector<std::size_t> tried_;    // offsets of one attempt
   std::vector<std::size_t> scratch_;  // per step: its shared scratch, or kNone
+  std::size_t activations_ = 0;       // buffers before those of scratch
   std::size_t arena_ = 0;
   std::size_t live_bound_ = 0;
 };

@@ -42,6 +42,20 @@ struct TensorDesc {
 /// Strides of a dense value in the given layout.
 std::vector<std::int64_t> dense_strides(const Shape& dims, Layout layout);
 
+/// Where the packed weights of a plan come from, if not from its kernels: blocks of bytes in the order in
+/// which the kernels ask for them. One preparation at a time uses it.
+class PackedStore {
+ public:
+  virtual ~PackedStore() = default;
+  /// True: `take` has the data of every block, and those of the weights may be missing.
+  virtual bool complete() const noexcept = 0;
+  /// The next block, of `bytes` bytes on a 64-byte boundary; nullptr: the kernel makes it, and hands it to
+  /// `keep`. Throws Error(io) where the store has a block of another size.
+  virtual std::shared_ptr<const void> take(std::size_t bytes) = 0;
+  /// `data` does not change any more.
+  virtual void keep(std::shared_ptr<const void> data, std::size_t bytes) = 0;
+};
+
 /// One step looking for a kernel. Kernels must not let the choice depend on the batch (dims[0]) or on
 /// threads.
 struct KernelQuery {
@@ -51,6 +65,7 @@ struct KernelQuery {
       constants;  ///< per input: its data if constant (row-major, logical), else nullptr
   std::span<const TensorDesc> outputs;
   Precision precision = Precision::fp32;
+  PackedStore* store = nullptr;  ///< for prepare; nullptr: there is none
 };
 
 /// What prepare() makes: packed weights and everything else that is known before the run. Immutable
@@ -67,6 +82,9 @@ struct PreparedKernel {
       0;  ///< bytes of scratch shared by all tasks of the step, kept across its phases
   std::vector<bool>
       constants_used;  ///< per input: true if `state` holds the constant, so that it needs no buffer
+  /// Bit i set: the data of constant input i went into blocks of the store and nowhere else, so that a
+  /// preparation from a complete store does without.
+  std::uint32_t packed_inputs = 0;
 };
 
 struct KernelDesc {
@@ -93,6 +111,9 @@ class Target {
   virtual std::string_view name() const = 0;
   /// Kernels usable under `isa`, best first within an operator.
   virtual std::span<const KernelDesc* const> kernels(Isa isa) const = 0;
+  /// What choices depend on beside model, options and processor: measured rates, say. Plans of one machine
+  /// are of use to another process only where it is the same.
+  virtual std::string choices_depend_on() const { return {}; }
 };
 
 }  // namespace saccade::compiler

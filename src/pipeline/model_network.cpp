@@ -105,7 +105,7 @@ Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::str
 }  // namespace
 
 std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
-                                      std::optional<Isa> max_isa) {
+                                      std::optional<Isa> max_isa, std::int64_t max_memory) {
   const std::string name = model.path().string();
   const Model network = runtime::with_real_ends(model);
   ModelSpec spec = model.spec();
@@ -117,6 +117,7 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   const TensorInfo& input = model.inputs().front();
   options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
   options.max_isa = max_isa;
+  options.max_memory = max_memory;
   Plan plan = network.compile(target, options);
   if (plan.impl().dynamic != nullptr)
     throw Error(ErrorCode::unsupported,

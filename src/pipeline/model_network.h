@@ -14,6 +14,6 @@ namespace saccade::pipeline {
 /// else kDefaultSide. Throws Error(unsupported | shape_mismatch) for a model that is not "one picture in, one
 /// tensor out".
 std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
-                                      std::optional<Isa> max_isa);
+                                      std::optional<Isa> max_isa, std::int64_t max_memory = 0);
 
 }  // namespace saccade::pipeline

@@ -1,5 +1,6 @@
 #include "platform/machine.h"
 
+#include <cpuid.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,25 @@ std::optional<std::int64_t> parse_memory_limit(std::string_view text) noexcept {
   if (error != std::errc{} || end != text.data() + text.size() || value <= 0 || value >= kUnlimited)
     return std::nullopt;
   return value;
+}
+
+std::string cpu_signature() {
+  std::string text;
+  const auto add = [&](unsigned value) {
+    char digits[9];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value, 16);
+    text.append(digits, error == std::errc{} ? end : digits);
+    text += '.';
+  };
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) != 0) add(b), add(d), add(c);
+  constexpr unsigned kSaveEnabled = 1u << 27;  // set by the system, told apart by what it enables
+  if (__get_cpuid(1, &a, &b, &c, &d) != 0) add(a), add(c & ~kSaveEnabled), add(d);
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) add(b), add(c), add(d);
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) add(a), add(d);
+  for (const int level : {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    add(static_cast<unsigned>(std::max(0L, ::sysconf(level)) / 1024));
+  return text;
 }
 
 std::string cpu_name() {

@@ -11,6 +11,10 @@ namespace saccade::platform {
 /// "AMD EPYC 7763 64-Core Processor", or the architecture's name where the kernel does not say.
 std::string cpu_name();
 
+/// What the processor says of itself: maker, model, instructions and sizes of caches. Two machines of the
+/// same signature run the same code alike.
+std::string cpu_signature();
+
 /// Logical CPUs of the machine, whatever this process may use of them (see available_cpus()).
 int machine_cpus() noexcept;
 

@@ -8,7 +8,10 @@
 #include "import/import.h"
 #include "interpret/interpreter.h"
 #include "ops/infer.h"
+#include "runtime/model_card.h"
 #include "runtime/model_impl.h"
+#include "runtime/plan_cache.h"
+#include "runtime/real_ends.h"
 #include "spec/spec.h"
 
 namespace saccade {
@@ -44,26 +47,81 @@ std::string hash_of(const MappedFile& file) {
   return Sha256::hex(hash.finish());
 }
 
-// Verifies the graph and lists what it takes and gives; returns it with all types that are known before
-// shapes are.
-ir::Graph complete(ModelImpl& model) {
-  ops::verify(model.graph);
-  ir::Graph typed = model.graph;
+// Verifies the graph, lists what it takes and gives, and makes it the model's; returns it with all types that
+// are known before shapes are.
+ir::Graph complete(ModelImpl& model, ir::Graph graph) {
+  ops::verify(graph);
+  ir::Graph typed = graph;
   const bool all_concrete = std::all_of(typed.inputs.begin(), typed.inputs.end(),
                                         [&](ir::ValueId id) { return concrete(typed.value(id)); });
   if (all_concrete) ops::infer_graph(typed);
   for (const ir::ValueId id : typed.inputs) model.inputs.push_back(info_of(typed.value(id)));
   for (const ir::ValueId id : typed.outputs) model.outputs.push_back(info_of(typed.value(id)));
+  for (const ir::ValueId id : graph.inputs)
+    model.shapes_declared.push_back(graph.value(id).shape.has_value());
+  model.needs_real_ends = with_real_ends(graph).has_value();
+  model.limits = graph.limits;
+  model.set_graph(std::move(graph));
   return typed;
+}
+
+/// What a model file and the files beside it hold, as ModelImpl::identity.
+std::string identity_of(const std::string& sha256, const std::vector<std::filesystem::path>& external) {
+  std::string identity = sha256;
+  for (const std::filesystem::path& path : external) identity += " " + hash_of(map_file(path));
+  return identity;
+}
+
+/// The stamps of files that are about to be read.
+std::vector<SourceFile> stamped(const std::vector<std::filesystem::path>& paths) {
+  std::vector<SourceFile> files;
+  for (const std::filesystem::path& path : paths)
+    files.push_back({path, stamp_of(path).value_or(FileStamp{})});
+  return files;
+}
+
+template <class Body>
+auto naming(const std::filesystem::path& path, Body body) {
+  try {
+    return body();
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).find(path.string()) != std::string_view::npos) throw;
+    throw e.within(path.string());
+  }
+}
+
+import::Imported import_file(const MappedFile& file, const std::filesystem::path& path,
+                             const LoadLimits& limits) {
+  import::Imported imported = import::read_model(file, path, limits);
+  if (!imported.missing.empty())
+    throw Error(ErrorCode::unsupported, import::missing_message(imported.missing));
+  return imported;
 }
 
 }  // namespace
 
-Model make_model(ir::Graph graph) {
+const ir::Graph& ModelImpl::graph() const {
+  const std::lock_guard lock(mutex_);
+  if (graph_ == nullptr) {
+    // The card of the file was enough so far.
+    naming(path, [&] {
+      const MappedFile file = map_file(path);
+      import::Imported imported = import_file(file, path, limits);
+      if (identity_of(hash_of(file), imported.external_files) != identity)
+        throw Error(ErrorCode::io, "the file has changed since the model was loaded");
+      ops::verify(imported.graph);
+      graph_ = std::make_unique<const ir::Graph>(std::move(imported.graph));
+    });
+  }
+  return *graph_;
+}
+
+Model make_model(ir::Graph graph, std::string identity, std::shared_ptr<const PlanCache> cache) {
   auto model = std::make_shared<ModelImpl>();
-  model->graph = std::move(graph);
   model->format = "graph";
-  complete(*model);
+  complete(*model, std::move(graph));
+  model->identity = std::move(identity);
+  model->cache = std::move(cache);
   return Model(std::move(model));
 }
 
@@ -85,7 +143,7 @@ std::vector<Shape> resolve_shapes(const ModelImpl& model, const CompileOptions& 
     const TensorInfo& info = model.inputs[i];
     const auto given = std::find_if(options.input_shapes.begin(), options.input_shapes.end(),
                                     [&](const auto& entry) { return entry.first == info.name; });
-    if (given == options.input_shapes.end() && !model.graph.value(model.graph.inputs[i]).shape)
+    if (given == options.input_shapes.end() && !model.shapes_declared[i])
       throw Error(ErrorCode::shape_mismatch,
                   fmt::format("input '{}' has no declared shape; give one", info.name));
     Shape shape = given != options.input_shapes.end() ? given->second : info.shape;
@@ -107,25 +165,36 @@ std::vector<Shape> resolve_shapes(const ModelImpl& model, const CompileOptions& 
 
 }  // namespace runtime
 
-Model Model::load(const std::filesystem::path& path, const LoadLimits& limits) {
-  const MappedFile file = map_file(path);
-  auto model = std::make_shared<runtime::ModelImpl>();
+Model Model::load(const std::filesystem::path& path, const LoadLimits& limits,
+                  const PlanCacheOptions& cache) {
+  using namespace runtime;
+  auto model = std::make_shared<ModelImpl>();
   model->path = path;
-  try {
-    import::Imported imported = import::read_model(file, path, limits);
-    if (!imported.missing.empty())
-      throw Error(ErrorCode::unsupported, import::missing_message(imported.missing));
+  model->limits = limits;
+  model->cache = PlanCache::open(cache);
+  if (model->cache != nullptr) {
+    if (const std::optional<Declarations> known = read_card(*model)) {
+      naming(path,
+             [&] { model->spec = spec::resolve(path, model->sha256, known->signature, known->metadata); });
+      return Model(std::move(model));
+    }
+  }
+  std::vector<SourceFile> sources = stamped({path});
+  const MappedFile file = map_file(path);
+  naming(path, [&] {
+    import::Imported imported = import_file(file, path, limits);
     model->format = std::move(imported.format);
     model->producer = std::move(imported.producer);
-    model->graph = std::move(imported.graph);
     model->foreign_ops = std::move(imported.foreign_ops);
-    const ir::Graph typed = runtime::complete(*model);
-    model->sha256 = runtime::hash_of(file);
-    model->spec = spec::resolve(path, model->sha256, import::signature_of(typed), imported.metadata);
-  } catch (const Error& e) {
-    if (std::string_view(e.what()).find(path.string()) != std::string_view::npos) throw;
-    throw e.within(path.string());
-  }
+    const ir::Graph typed = complete(*model, std::move(imported.graph));
+    model->sha256 = hash_of(file);
+    const Declarations declarations{import::signature_of(typed), imported.metadata};
+    model->spec = spec::resolve(path, model->sha256, declarations.signature, declarations.metadata);
+    if (model->cache == nullptr) return;
+    for (SourceFile& source : stamped(imported.external_files)) sources.push_back(std::move(source));
+    model->identity = identity_of(model->sha256, imported.external_files);
+    keep_card(*model, declarations, sources);
+  });
   return Model(std::move(model));
 }
 
@@ -133,7 +202,7 @@ const ModelSpec& Model::spec() const { return impl_->spec; }
 const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }
 const std::filesystem::path& Model::path() const { return impl_->path; }
-const ir::Graph& Model::graph() const { return impl_->graph; }
+const ir::Graph& Model::graph() const { return impl_->graph(); }
 
 Plan Model::compile(const compiler::Target& target, const CompileOptions& options) const {
   return Plan(runtime::make_plan(*impl_, target, options));
@@ -157,8 +226,8 @@ std::vector<Tensor> Model::interpret(std::span<const Tensor> inputs) const {
         info.shape[0] != inputs[i].dim(0))
       rewritten = true;
   }
-  if (rewritten) return interpret::run(compiler::with_shapes(impl_->graph, shapes), inputs);
-  return interpret::run(impl_->graph, inputs);
+  if (rewritten) return interpret::run(compiler::with_shapes(impl_->graph(), shapes), inputs);
+  return interpret::run(impl_->graph(), inputs);
 }
 
 }  // namespace saccade

@@ -16,8 +16,10 @@ namespace saccade::runtime {
 
 struct PlanImpl;
 
+class PlanCache;
+
 /// Plans made so far, newest first; a few, so that switching between two sizes does not compile each time.
-struct PlanCache {
+struct RecentPlans {
   std::mutex mutex;
   std::list<std::pair<std::string, std::shared_ptr<const PlanImpl>>> plans;
 };
@@ -27,15 +29,36 @@ struct ModelImpl {
   std::string sha256;
   std::string format;  ///< "ONNX", "TFLite"
   std::string producer;
-  ir::Graph graph;
+  LoadLimits limits;
   ModelSpec spec;
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<bool> shapes_declared;  ///< per input: whether the model says at least its rank
   std::vector<std::pair<std::string, std::size_t>> foreign_ops;
-  std::shared_ptr<PlanCache> cache = std::make_shared<PlanCache>();
+  /// Tells graphs apart: hashes of all files that it was read from, and what was done to it since. Empty:
+  /// nothing does, and its plans are not kept.
+  std::string identity;
+  bool needs_real_ends = false;            ///< with_real_ends returns another model
+  std::shared_ptr<const PlanCache> cache;  ///< nullptr: none
+  std::shared_ptr<RecentPlans> recent = std::make_shared<RecentPlans>();
+
+  /// Reads the file if that has not been done yet. Thread-safe.
+  const ir::Graph& graph() const;
+  /// Whether that was done.
+  bool graph_is_read() const {
+    const std::lock_guard lock(mutex_);
+    return graph_ != nullptr;
+  }
+  void set_graph(ir::Graph graph) { graph_ = std::make_unique<const ir::Graph>(std::move(graph)); }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<const ir::Graph> graph_;
 };
 
-/// A model around a graph that was made in memory (tests, tools). Checks it like a loaded one.
-Model make_model(ir::Graph graph);
+/// A model around a graph that was made in memory. Checks it like a loaded one. Who changes the graph of a
+/// model with an identity hands on `cache`, and the identity with what was done added to it.
+Model make_model(ir::Graph graph, std::string identity = "",
+                 std::shared_ptr<const PlanCache> cache = nullptr);
 
 /// The concrete shape of each input under `options`. Throws Error(invalid_argument) for a name the model does
 /// not have, Error(shape_mismatch) for a dimension that stays unknown.

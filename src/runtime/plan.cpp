@@ -9,6 +9,7 @@
 #include "runtime/context.h"
 #include "runtime/dynamic_plan.h"
 #include "runtime/model_impl.h"
+#include "runtime/plan_file.h"
 
 namespace saccade {
 
@@ -19,11 +20,11 @@ namespace {
 constexpr std::size_t kMostCachedPlans = 8;
 
 std::string key_of(const compiler::Target& target, Isa isa, const std::vector<Shape>& shapes,
-                   std::vector<std::string> disabled) {
+                   std::vector<std::string> disabled, std::int64_t max_memory) {
   std::sort(disabled.begin(), disabled.end());
   std::string key = fmt::format("{} {}", target.name(), isa_name(isa));
   for (const Shape& shape : shapes) key += " " + shape_string(shape);
-  return fmt::format("{} -{}", key, fmt::join(disabled, ","));
+  return fmt::format("{} -{} {}", key, fmt::join(disabled, ","), max_memory);
 }
 
 std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::ValueId>& ids,
@@ -53,7 +54,8 @@ std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled) {
 }
 
 std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compiler::Target& target,
-                                           const compiler::Options& options) {
+                                           const compiler::Options& options,
+                                           std::optional<compiler::Recipe>* recipe) {
   auto plan = std::make_shared<PlanImpl>();
   plan->isa = options.isa;
   plan->inputs = infos_of(graph, graph.inputs, options.input_shapes);
@@ -63,7 +65,8 @@ std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compile
     make_dynamic(*plan, graph, optimised, target, options);
     return plan;
   }
-  plan->compiled = compiler::compile_optimised(optimised, target, options);
+  plan->compiled = compiler::compile_optimised(optimised, target, options,
+                                               recipe != nullptr ? &recipe->emplace() : nullptr);
   plan->compiled.pass_report = std::move(report);
   std::vector<Shape> shapes;
   for (const compiler::TensorDesc& output : plan->compiled.outputs) shapes.push_back(output.dims);
@@ -74,14 +77,36 @@ std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compile
   return plan;
 }
 
+namespace {
+
+/// The plan from the model's cache, or made and kept there.
+std::shared_ptr<const PlanImpl> plan_from_files(const ModelImpl& model, const compiler::Target& target,
+                                                const compiler::Options& wanted, const std::string& options) {
+  if (model.cache == nullptr || model.identity.empty()) return plan_graph(model.graph(), target, wanted);
+  const std::string key = plan_key(model, target, options);
+  if (std::shared_ptr<const PlanImpl> known = read_plan(*model.cache, key, model, target, wanted))
+    return known;
+  std::optional<compiler::Recipe> recipe;
+  std::shared_ptr<const PlanImpl> plan = plan_graph(model.graph(), target, wanted, &recipe);
+  if (recipe) keep_plan(*model.cache, key, *plan, *recipe);
+  return plan;
+}
+
+}  // namespace
+
 std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler::Target& target,
                                           const CompileOptions& options) {
   compiler::Options wanted;
   wanted.input_shapes = resolve_shapes(model, options);
   wanted.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
   wanted.disabled_passes = options.disabled_passes;
-  const std::string key = key_of(target, wanted.isa, wanted.input_shapes, wanted.disabled_passes);
-  PlanCache& cache = *model.cache;
+  if (options.max_memory < 0)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("a memory of {} bytes is negative", options.max_memory));
+  wanted.max_memory = options.max_memory;
+  const std::string key =
+      key_of(target, wanted.isa, wanted.input_shapes, wanted.disabled_passes, wanted.max_memory);
+  RecentPlans& cache = *model.recent;
   {
     const std::lock_guard lock(cache.mutex);
     const auto found = std::find_if(cache.plans.begin(), cache.plans.end(),
@@ -92,7 +117,7 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
     }
   }
   // Compiled without the lock: two threads that want different plans do not wait for each other.
-  std::shared_ptr<const PlanImpl> plan = plan_graph(model.graph, target, wanted);
+  std::shared_ptr<const PlanImpl> plan = plan_from_files(model, target, wanted, key);
   const std::lock_guard lock(cache.mutex);
   cache.plans.emplace_front(key, plan);
   if (cache.plans.size() > kMostCachedPlans) cache.plans.pop_back();
@@ -105,6 +130,12 @@ const std::vector<TensorInfo>& Plan::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Plan::outputs() const { return impl_->outputs; }
 std::int64_t Plan::arena_bytes() const { return static_cast<std::int64_t>(impl_->compiled.arena_bytes); }
 std::int64_t Plan::weight_bytes() const { return static_cast<std::int64_t>(impl_->compiled.weight_bytes); }
+std::int64_t Plan::live_activation_bytes() const {
+  return static_cast<std::int64_t>(impl_->compiled.live_bound_bytes);
+}
+std::int64_t Plan::thread_scratch_bytes() const {
+  return static_cast<std::int64_t>(impl_->compiled.thread_scratch_bytes);
+}
 
 Context Plan::make_context(const ContextOptions& options) const {
   return Context(std::make_unique<runtime::ContextImpl>(impl_, options.threads));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,10 @@ struct PlanImpl {
 };
 
 /// A plan for `graph` and the concrete shapes of its inputs. Throws as compiler::compile.
+/// `recipe` (may be nullptr) gets what repeats it; nothing where shapes depend on data.
 std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compiler::Target& target,
-                                           const compiler::Options& options);
+                                           const compiler::Options& options,
+                                           std::optional<compiler::Recipe>* recipe = nullptr);
 
 std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled);
 

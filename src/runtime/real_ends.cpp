@@ -71,8 +71,8 @@ ir::ValueId take_place(ir::Graph& graph, ir::ValueId id, DType dtype) {
 
 }  // namespace
 
-Model with_real_ends(const Model& model) {
-  ir::Graph graph = model.graph();
+std::optional<ir::Graph> with_real_ends(const ir::Graph& model) {
+  ir::Graph graph = model;
   const ir::Uses uses(graph);
   bool changed = false;
   std::vector<ir::Node> first;
@@ -130,9 +130,17 @@ Model with_real_ends(const Model& model) {
     graph.nodes.push_back(std::move(dequantise));
     changed = true;
   }
-  if (!changed) return model;
+  if (!changed) return std::nullopt;
   graph.nodes.insert(graph.nodes.begin(), first.begin(), first.end());
-  return make_model(std::move(graph));
+  return graph;
+}
+
+Model with_real_ends(const Model& model) {
+  if (!model.impl().needs_real_ends) return model;
+  std::optional<ir::Graph> graph = with_real_ends(model.graph());
+  if (!graph) return model;
+  const std::string& identity = model.impl().identity;
+  return make_model(std::move(*graph), identity.empty() ? "" : identity + " real ends", model.impl().cache);
 }
 
 }  // namespace saccade::runtime

@@ -1,6 +1,9 @@
 // Quantised networks as pictures meet them.
 #pragma once
 
+#include <optional>
+
+#include "ir/graph.h"
 #include "saccade/model.h"
 
 namespace saccade::runtime {
@@ -11,5 +14,7 @@ namespace saccade::runtime {
 /// integers that pictures' code cannot read (bool, 8 and 16 bits with a sign, …) become int32. Shapes and
 /// names stay. A model that needs nothing of this is returned as it is.
 Model with_real_ends(const Model& model);
+/// The graph of that model; nothing where `graph` needs no change.
+std::optional<ir::Graph> with_real_ends(const ir::Graph& graph);
 
 }  // namespace saccade::runtime

@@ -66,6 +66,41 @@ struct RunCommand : ::testing::Test {
   }
 };
 
+TEST_F(RunCommand, KeepsPlansFromRunToRun) {
+  const Scratch cache;
+  const std::string here = "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR='" + cache.path().string() + "'";
+  const auto plans = [&] {
+    std::ptrdiff_t count = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(cache.path()))
+      count += each.path().extension() == ".plan" ? 1 : 0;
+    return count;
+  };
+  const auto a = scratch / "a.mp4", b = scratch / "b.mp4", c = scratch / "c.mp4";
+  testing::Result result = run(with(clip, a, {"--no-plan-cache"}), here);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(plans(), 0);
+  result = run(with(clip, b), here);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(plans(), 1);
+  result = run(with(clip, c), here + " SACCADE_LOG=cache");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, ::testing::ContainsRegex("plan is used"));
+  EXPECT_EQ(plans(), 1);
+  EXPECT_TRUE(read_file(a) == read_file(b));
+  EXPECT_TRUE(read_file(a) == read_file(c));
+  // A folder that cannot be made is no reason to say anything.
+  result =
+      run(with(clip, c, {"--overwrite", "--quiet"}), "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR=/dev/null");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "");
+  expect_refused(with(clip, scratch / "d.mp4"), "SACCADE_PLAN_CACHE", "SACCADE_PLAN_CACHE=much");
+}
+
+TEST_F(RunCommand, RefusesTooLittleMemory) {
+  expect_refused(with(clip, scratch / "out.mp4", {"--max-memory", "1K"}), "bytes for weights, activations");
+  EXPECT_EQ(run(with(clip, scratch / "out.mp4", {"--max-memory", "much"})).code, 2);
+}
+
 TEST_F(RunCommand, MakesAVideoAndSaysWhereTheTimeWent) {
   const auto out = scratch / "out.mp4";
   const testing::Result result = run(with(clip, out, {"--effect", "blur"}));

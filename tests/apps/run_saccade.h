@@ -22,10 +22,11 @@ inline std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// `folder` takes what the program prints; `environment` is "NAME=value …" in front of the command.
+/// `folder` takes what the program prints; `environment` is "NAME=value …" in front of the command. Without
+/// SACCADE_PLAN_CACHE in it nothing is kept for later runs.
 inline Result run_saccade(const std::filesystem::path& folder, const std::vector<std::string>& arguments,
                           const std::string& environment = "") {
-  std::string command = environment + " '" SACCADE_BINARY "'";
+  std::string command = "SACCADE_PLAN_CACHE=off " + environment + " '" SACCADE_BINARY "'";
   for (const std::string& argument : arguments) {
     command += " '";
     for (const char c : argument) command += c == '\'' ? std::string("'\\''") : std::string(1, c);

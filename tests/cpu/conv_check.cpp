@@ -11,6 +11,7 @@
 
 #include "cpu/emulated_target.h"
 #include "cpu/guarded_buffer.h"
+#include "cpu/stored_kernel.h"
 #include "cpu/target.h"
 #include "saccade/isa.h"
 
@@ -197,7 +198,7 @@ struct Scratch {
 };
 
 // Runs image range [0, batch) with tasks in groups of `step`, from the last group to the first if
-// `backwards`.
+// `backwards`; then prepared as from a cached plan.
 std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::int64_t batch,
                               std::int64_t step, bool backwards) {
   const ConvCase& c = p.c;
@@ -209,7 +210,8 @@ std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::i
   const std::vector<const Tensor*> constants = {nullptr, &p.weights, c.bias ? &p.bias : nullptr, nullptr};
   const std::vector<TensorDesc> outputs = {y};
   const compiler::KernelQuery query{p.node, inputs, constants, outputs, compiler::Precision::fp32};
-  const compiler::PreparedKernel prepared = kernel.prepare(query);
+  const compiler::PreparedKernel prepared =
+      backwards ? cpu::prepare_from_store(kernel, query) : kernel.prepare(query);
 
   GuardedBuffer src(extent(x)), dst(extent(y)), residual(extent(r));
   std::memcpy(src.data(), p.src.data(), extent(x) * sizeof(float));

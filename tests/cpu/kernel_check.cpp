@@ -15,6 +15,7 @@
 #include "base/half.h"
 #include "cpu/emulated_target.h"
 #include "cpu/operand.h"
+#include "cpu/stored_kernel.h"
 #include "cpu/target.h"
 #include "ops/infer.h"
 #include "platform/thread_pool.h"
@@ -332,7 +333,7 @@ void check_kernel(const Case& test, const Setup& setup, const KernelDesc& kernel
   const KernelQuery query = setup.query();
   const double cost = kernel.cost(query);
   EXPECT_TRUE(std::isfinite(cost) && cost >= 0) << "cost " << cost;
-  const PreparedKernel prepared = kernel.prepare(query);
+  const PreparedKernel prepared = kernel.prepare(query), stored = cpu::prepare_from_store(kernel, query);
   ASSERT_FALSE(prepared.phase_tasks.empty());
   ASSERT_NE(kernel.fn, nullptr);
   const std::vector<std::optional<std::size_t>> places = places_of_output(setup, kernel, prepared);
@@ -341,7 +342,8 @@ void check_kernel(const Case& test, const Setup& setup, const KernelDesc& kernel
     for (const std::optional<std::size_t> in_place : places) {
       SCOPED_TRACE(std::string(split_name(split)) +
                    (in_place ? ", in place of input " + std::to_string(*in_place) : ""));
-      std::vector<Tensor> results = run_once(test, setup, kernel, prepared, split, in_place);
+      std::vector<Tensor> results =
+          run_once(test, setup, kernel, split == Split::threads ? stored : prepared, split, in_place);
       if (::testing::Test::HasFatalFailure()) return;
       if (!first.empty()) {
         for (std::size_t i = 0; i < results.size(); ++i)

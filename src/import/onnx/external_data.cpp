@@ -57,7 +57,9 @@ const MappedFile& ExternalData::open(const std::string& location) {
   if (!is_inside(target, folder))
     fail("external data at '" + location + "' is a link to '" + target.string() +
          "', outside the model's folder");
-  return files_.emplace(location, map_file(target)).first->second;
+  const MappedFile& file = files_.emplace(location, map_file(target)).first->second;
+  opened_.push_back(target);
+  return file;
 }
 
 ExternalData::Piece ExternalData::read(const onnx::TensorProto& tensor, std::uint64_t wanted) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "import/onnx/onnx.pb.h"
@@ -24,12 +25,15 @@ class ExternalData {
   };
   /// The `wanted` bytes of tensor `tensor`. Throws Error(invalid_model | not_found | io).
   Piece read(const onnx::TensorProto& tensor, std::uint64_t wanted);
+  /// Those that were opened so far.
+  const std::vector<std::filesystem::path>& files() const noexcept { return opened_; }
 
  private:
   const MappedFile& open(const std::string& location);
 
   std::filesystem::path model_;
   std::map<std::string, MappedFile> files_;
+  std::vector<std::filesystem::path> opened_;
 };
 
 }  // namespace saccade::import

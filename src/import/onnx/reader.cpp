@@ -97,6 +97,7 @@ class OnnxReader {
     imported.graph.limits = limits_;
     imported.missing = missing_.take();
     imported.foreign_ops.assign(counts_.begin(), counts_.end());
+    imported.external_files = tensors_.external_files();
     if (imported.missing.empty()) ir::verify(imported.graph);
     return imported;
   }

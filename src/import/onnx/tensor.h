@@ -35,6 +35,8 @@ class OnnxTensors {
   /// Takes the data out of `proto` where it can be had without copying. `what` names the tensor in messages.
   /// Throws Error(invalid_model | limit | not_found | io), NotSupported for an element type without a DType.
   Tensor take(onnx::TensorProto& proto, const std::string& what);
+  /// Files beside the model that weights were read from.
+  const std::vector<std::filesystem::path>& external_files() const noexcept { return external_.files(); }
 
  private:
   Tensor read(onnx::TensorProto& proto);

@@ -52,10 +52,8 @@ double cost(const KernelQuery& query) {
          tile_row_ns(kIsa, q.out_w, q.filters, products, runs);
 }
 
-void pack(const ConvQuery& q, int lanes, Packed& packed) {
-  const ConvState& s = packed.state;
+void pack(const ConvQuery& q, int lanes, const ConvState& s, float* out) {
   const std::int64_t taps = q.kernel_h * q.kernel_w;
-  float* out = packed.weights.data();
   for (std::int64_t g = 0; g < q.groups; ++g)
     for (std::int64_t b = 0; b < s.blocks; ++b) {
       const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
@@ -65,8 +63,6 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
             for (std::int64_t f = f0; f < f1; ++f, ++out)
               if (f < q.filters) *out = q.weights[((g * q.filters + f) * q.channels + c) * taps + t];
     }
-  for (std::int64_t g = 0; g < q.groups && q.bias != nullptr; ++g)
-    std::copy_n(q.bias + g * q.filters, q.filters, packed.bias.data() + g * s.vectors * lanes);
 }
 
 template <Isa kIsa>
@@ -86,11 +82,13 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
   s.chunk = q.channels;
-  packed->weights = PackedFloats(
-      static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels));
+  packed->weights = PackedFloats::packed(
+      query, static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels),
+      [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(q.groups * s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
-  pack(q, width, *packed);
+  for (std::int64_t g = 0; g < q.groups && q.bias != nullptr; ++g)
+    std::copy_n(q.bias + g * q.filters, q.filters, packed->bias.data() + g * s.vectors * width);
   s.weights = packed->weights.data();
   s.bias = packed->bias.data();
   s.zeros = packed->zeros.data();
@@ -110,6 +108,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.thread_scratch = tile_scratch(q.kernel_h * q.kernel_w);
   prepared.constants_used = {false, true, true, false};
   prepared.constants_used.resize(query.inputs.size());
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }

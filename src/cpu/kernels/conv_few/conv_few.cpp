@@ -42,15 +42,13 @@ double cost(const KernelQuery& query) {
   return results * (vectors / 0.7 + 12 + static_cast<double>(q.kernel_h * q.kernel_w)) / rate;
 }
 
-void pack(const ConvQuery& q, Packed& packed) {
-  const ConvFewState& s = packed.state;
+void pack(const ConvQuery& q, const ConvFewState& s, PackedFloats& weights) {
   const std::int64_t taps = q.kernel_h * q.kernel_w;
   for (std::int64_t f = 0; f < q.filters; ++f)
     for (std::int64_t t = 0; t < taps; ++t)
       for (std::int64_t c = 0; c < q.channels; ++c)
-        packed.weights[static_cast<std::size_t>((f * taps + t) * s.padded + c)] =
+        weights[static_cast<std::size_t>((f * taps + t) * s.padded + c)] =
             q.weights[(f * q.channels + c) * taps + t];
-  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed.bias.data());
 }
 
 template <Isa kIsa>
@@ -68,10 +66,12 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
   s.epilogue = q.epilogue;
   s.padded = (q.channels + width - 1) / width * width;
-  packed->weights = PackedFloats(static_cast<std::size_t>(q.filters * q.kernel_h * q.kernel_w * s.padded));
+  packed->weights =
+      PackedFloats::packed(query, static_cast<std::size_t>(q.filters * q.kernel_h * q.kernel_w * s.padded),
+                           [&](PackedFloats& weights) { pack(q, s, weights); });
   packed->bias = PackedFloats(static_cast<std::size_t>(q.filters));
   packed->zeros = PackedFloats(static_cast<std::size_t>(s.padded));
-  pack(q, *packed);
+  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
   const std::int64_t row = q.out_w * q.filters * (q.kernel_h * q.kernel_w * s.padded / width + 12);
   s.bands = even_tasks(tasks_of_work(q.out_h * row), q.out_h);
@@ -81,6 +81,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.phase_tasks = {q.batch * s.bands};
   prepared.constants_used.assign(query.inputs.size(), false);
   for (std::size_t i = 1; i < query.inputs.size() && i < 3; ++i) prepared.constants_used[i] = true;
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }

@@ -90,9 +90,8 @@ double cost(const KernelQuery& query) {
   return rows * tile_row_ns(kIsa, q.in_w, q.filters, q.channels * taps, taps);
 }
 
-void pack(const ConvQuery& q, int lanes, Packed& packed) {
+void pack(const ConvQuery& q, int lanes, const Packed& packed, float* out) {
   const ConvTransposeState& s = packed.state;
-  float* out = packed.weights.data();
   for (std::int64_t g = 0; g < q.groups; ++g)
     for (std::int64_t b = 0; b < s.blocks; ++b) {
       const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
@@ -106,8 +105,6 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
                     *out = q.weights[(((g * q.channels + c) * q.filters + f) * q.kernel_h + ky) * q.kernel_w +
                                      kx];
     }
-  for (std::int64_t g = 0; g < q.groups && q.bias != nullptr; ++g)
-    std::copy_n(q.bias + g * q.filters, q.filters, packed.bias.data() + g * s.vectors * lanes);
 }
 
 // Everything but packed filters and tasks.
@@ -137,6 +134,7 @@ PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& p
   prepared.thread_scratch = scratch;
   prepared.constants_used.assign(query.inputs.size(), true);
   prepared.constants_used[0] = false;
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }
@@ -149,11 +147,13 @@ PreparedKernel prepare(const KernelQuery& query) {
   ConvTransposeState& s = packed->state;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
-  packed->weights =
-      PackedFloats(static_cast<std::size_t>(q.groups * s.vectors * width * s.taps * q.channels));
+  packed->weights = PackedFloats::packed(
+      query, static_cast<std::size_t>(q.groups * s.vectors * width * s.taps * q.channels),
+      [&](PackedFloats& weights) { pack(q, width, *packed, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(q.groups * s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
-  pack(q, width, *packed);
+  for (std::int64_t g = 0; g < q.groups && q.bias != nullptr; ++g)
+    std::copy_n(q.bias + g * q.filters, q.filters, packed->bias.data() + g * s.vectors * width);
   s.rows = (q.out_h + q.stride_h - 1) / q.stride_h;
   const std::int64_t work = q.in_h * q.in_w * q.channels * s.taps * s.vectors;
   constexpr std::int64_t kTasks = 16;
@@ -172,16 +172,17 @@ PreparedKernel prepare_patch(const KernelQuery& query) {
   s.vectors = (s.patch + width - 1) / width;
   s.blocks = 1;
   const std::int64_t step = s.vectors * width;
-  packed->weights = PackedFloats(static_cast<std::size_t>(step * q.channels));
+  packed->weights =
+      PackedFloats::packed(query, static_cast<std::size_t>(step * q.channels), [&](PackedFloats& weights) {
+        for (std::int64_t c = 0; c < q.channels; ++c)
+          for (std::int64_t t = 0; t < s.taps; ++t)
+            for (std::int64_t f = 0; f < q.filters; ++f)
+              weights[static_cast<std::size_t>(c * step + t * q.filters + f)] =
+                  q.weights[(c * q.filters + f) * s.taps + t];
+      });
   packed->bias = PackedFloats(static_cast<std::size_t>(step));
-  for (std::int64_t t = 0; t < s.taps; ++t)
-    for (std::int64_t f = 0; f < q.filters; ++f) {
-      const std::int64_t column = t * q.filters + f;
-      for (std::int64_t c = 0; c < q.channels; ++c)
-        packed->weights[static_cast<std::size_t>(c * step + column)] =
-            q.weights[(c * q.filters + f) * s.taps + t];
-      if (q.bias != nullptr) packed->bias[static_cast<std::size_t>(column)] = q.bias[f];
-    }
+  for (std::int64_t t = 0; t < s.taps && q.bias != nullptr; ++t)
+    std::copy_n(q.bias, q.filters, packed->bias.data() + t * q.filters);
   s.rows = q.in_h;
   s.bands = even_tasks(tasks_of_work(q.in_h * q.in_w * s.vectors * (q.channels + 8)), q.in_h);
   s.splits = 1;

@@ -77,15 +77,15 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   DepthwiseParams& p = state->params;
   p = describe(q, lane_count);
   const std::int64_t blocks = up(p.channels, lane_count), taps = p.kernel_y * p.kernel_x;
-  state->weights = PackedFloats(static_cast<std::size_t>(blocks * taps * lane_count));
+  state->weights = PackedFloats::packed(
+      query, static_cast<std::size_t>(blocks * taps * lane_count), [&](PackedFloats& weights) {
+        for (std::int64_t c = 0; c < p.channels; ++c)
+          for (std::int64_t t = 0; t < taps; ++t)
+            weights[static_cast<std::size_t>((c / lane_count * taps + t) * lane_count + c % lane_count)] =
+                q.weights[c * taps + t];
+      });
   state->bias = PackedFloats(static_cast<std::size_t>(blocks * lane_count));
-  for (std::int64_t c = 0; c < p.channels; ++c) {
-    const std::int64_t block = c / lane_count, lane = c % lane_count;
-    for (std::int64_t t = 0; t < taps; ++t)
-      state->weights[static_cast<std::size_t>((block * taps + t) * lane_count + lane)] =
-          q.weights[c * taps + t];
-    if (q.bias != nullptr) state->bias[static_cast<std::size_t>(block * lane_count + lane)] = q.bias[c];
-  }
+  if (q.bias != nullptr) std::copy_n(q.bias, p.channels, state->bias.data());
   p.weights = state->weights.data();
   p.bias = state->bias.data();
   state->zeros = PackedFloats(static_cast<std::size_t>(p.group));
@@ -101,6 +101,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   }
   prepared.constants_used = {false, true, true, false};
   prepared.constants_used.resize(query.inputs.size());
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(state, &state->params);
   return prepared;
 }

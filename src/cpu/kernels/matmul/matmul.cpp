@@ -189,15 +189,18 @@ void pack(const KernelQuery& query, State& state, int panel_columns) {
   else
     set_items(constant, dense);
   const std::int64_t matrix_size = s.panels * s.k * panel_columns;
-  state.packed = PackedFloats(state.b_offsets.size() * static_cast<std::size_t>(matrix_size));
-  for (std::size_t matrix = 0; matrix < state.b_offsets.size(); ++matrix) {
-    const float* from = b.data<float>() + dense.b_offsets[matrix];
-    float* to = state.packed.data() + static_cast<std::int64_t>(matrix) * matrix_size;
-    for (std::int64_t k = 0; k < s.k; ++k)
-      for (std::int64_t j = 0; j < s.n; ++j)
-        to[(j / panel_columns * s.k + k) * panel_columns + j % panel_columns] =
-            from[k * dense.plain.b_k + j * dense.plain.b_column];
-  }
+  const std::size_t matrices = state.b_offsets.size();
+  state.packed = PackedFloats::packed(
+      query, matrices * static_cast<std::size_t>(matrix_size), [&](PackedFloats& packed) {
+        for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+          const float* from = b.data<float>() + dense.b_offsets[matrix];
+          float* to = packed.data() + static_cast<std::int64_t>(matrix) * matrix_size;
+          for (std::int64_t k = 0; k < s.k; ++k)
+            for (std::int64_t j = 0; j < s.n; ++j)
+              to[(j / panel_columns * s.k + k) * panel_columns + j % panel_columns] =
+                  from[k * dense.plain.b_k + j * dense.plain.b_column];
+        }
+      });
 }
 
 void set_tasks(MatmulState& s, int panel_columns) {
@@ -234,6 +237,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
     pack(query, *state, panel_columns);
     s.packed = state->packed.data();
     prepared.constants_used[1] = true;
+    prepared.packed_inputs = 1u << 1;
     prepared.weight_bytes = state->packed.bytes();
   } else {
     constexpr std::int64_t kPackElements = 8 * 1024;

@@ -62,20 +62,18 @@ double cost_single(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (20 + products / (0.5 * multiply_adds_per_ns(kIsa)));
 }
 
-void pack(const ConvQuery& q, int lanes, Packed& packed) {
-  const PointwiseState& s = packed.state;
-  float* out = packed.weights.data();
+void pack(const ConvQuery& q, int lanes, const PointwiseState& s, float* out) {
   for (std::int64_t b = 0; b < s.blocks; ++b) {
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
     for (std::int64_t c = 0; c < q.channels; ++c)
       for (std::int64_t f = f0; f < f1; ++f, ++out)
         if (f < q.filters) *out = q.weights[f * q.channels + c];
   }
-  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed.bias.data());
 }
 
 // Everything but the tasks.
-std::shared_ptr<Packed> prepare_both(const ConvQuery& q, int width, bool single) {
+std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool single) {
+  const ConvQuery q = read_conv(query);
   auto packed = std::make_shared<Packed>();
   PointwiseState& s = packed->state;
   s.channels = q.channels, s.filters = q.filters, s.pixels = q.out_h * q.out_w;
@@ -85,9 +83,10 @@ std::shared_ptr<Packed> prepare_both(const ConvQuery& q, int width, bool single)
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = single ? (s.vectors + kSingleVectors - 1) / kSingleVectors : filter_blocks(s.vectors, width);
-  packed->weights = PackedFloats(static_cast<std::size_t>(s.vectors * width * q.channels));
+  packed->weights = PackedFloats::packed(query, static_cast<std::size_t>(s.vectors * width * q.channels),
+                                         [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
-  pack(q, width, *packed);
+  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
   s.weights = packed->weights.data(), s.bias = packed->bias.data();
   return packed;
 }
@@ -98,6 +97,7 @@ PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& p
   prepared.phase_tasks = {tasks};
   prepared.constants_used.assign(query.inputs.size(), false);
   for (std::size_t i = 1; i < query.inputs.size() && i < 3; ++i) prepared.constants_used[i] = true;
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }
@@ -107,7 +107,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   constexpr std::int64_t kChunkFloats = 8192;
   const int width = lanes(kIsa);
-  std::shared_ptr<Packed> packed = prepare_both(q, width, false);
+  std::shared_ptr<Packed> packed = prepare_both(query, width, false);
   PointwiseState& s = packed->state;
   const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
   const std::int64_t chunks = (q.channels * widest + kChunkFloats - 1) / kChunkFloats;
@@ -125,7 +125,7 @@ PreparedKernel prepare(const KernelQuery& query) {
 template <Isa kIsa>
 PreparedKernel prepare_single(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  std::shared_ptr<Packed> packed = prepare_both(q, lanes(kIsa), true);
+  std::shared_ptr<Packed> packed = prepare_both(query, lanes(kIsa), true);
   return finish(query, packed, q.batch * packed->state.blocks);
 }
 

@@ -41,7 +41,8 @@ const char* can_run(const KernelQuery& query) {
   if (q.stride_h != 1 || q.stride_w != 1) return "stride is not 1";
   if (q.groups != 1) return "grouped";
   if (q.channels < 8 || q.filters < 8) return "fewer than 8 channels or filters";
-  if (whole_numbers(*query.constants[1])) return "weights are whole numbers, sums are to be exact";
+  if (!has_packed(query) && whole_numbers(*query.constants[1]))
+    return "weights are whole numbers, sums are to be exact";
   return nullptr;
 }
 
@@ -86,10 +87,9 @@ double cost(const KernelQuery& query) {
 }
 
 template <int M>
-void pack(const ConvQuery& q, int lanes, Packed& packed) {
+void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) {
   using Points = WinogradPoints<M>;
   constexpr int kSide = M + 2;
-  const WinogradState& s = packed.state;
   double g[kSide][3];
   for (int i = 0; i < kSide; ++i)
     for (int j = 0; j < 3; ++j) g[i][j] = Points::filter(i, j);
@@ -97,7 +97,7 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
   for (std::int64_t b = 0; b < s.blocks; ++b) {
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
     const std::int64_t step = f1 - f0;
-    float* block = packed.weights.data() + f0 * kSide * kSide * q.channels;
+    float* block = packed + f0 * kSide * kSide * q.channels;
     for (std::int64_t c = 0; c < q.channels; ++c)
       for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f) {
         const float* w = q.weights + (f * q.channels + c) * 9;
@@ -113,7 +113,6 @@ void pack(const ConvQuery& q, int lanes, Packed& packed) {
           }
       }
   }
-  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed.bias.data());
 }
 
 // Tiles image by image of the dilation, row by row.
@@ -144,10 +143,12 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
-  packed->weights = PackedFloats(static_cast<std::size_t>(kPositions * q.channels * s.vectors * width));
+  packed->weights =
+      PackedFloats::packed(query, static_cast<std::size_t>(kPositions * q.channels * s.vectors * width),
+                           [&](PackedFloats& weights) { pack<M>(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(std::max<std::int64_t>(q.channels, 4 * width)));
-  pack<M>(q, width, *packed);
+  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
 
   // Rows of a product must not all fall on the same lines of the first-level cache.
@@ -193,6 +194,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.constants_used.assign(query.inputs.size(), true);
   for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;
+  prepared.packed_inputs = 1u << 1;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }

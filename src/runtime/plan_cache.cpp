@@ -1,0 +1,332 @@
+#include "runtime/plan_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <system_error>
+#include <thread>
+
+#include "base/archive.h"
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "platform/build.h"
+#include "platform/pages.h"
+#include "platform/thread_pool.h"
+
+namespace saccade::runtime {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "SACCADE\1";  // ends with the number of the format
+constexpr std::size_t kPage = 4096, kLine = 64;
+constexpr std::array<const char*, 2> kExtensions = {".plan", ".model"};
+
+struct Start {
+  std::array<char, 8> magic;
+  std::uint64_t head_bytes, head_checksum;
+};
+
+std::size_t to_page(std::size_t offset) { return (offset + kPage - 1) / kPage * kPage; }
+std::size_t to_line(std::size_t offset) { return (offset + kLine - 1) / kLine * kLine; }
+
+struct File {
+  int fd = -1;
+  explicit File(const fs::path& path) : fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~File() {
+    if (fd >= 0) ::close(fd);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  /// False where the file ends before or cannot be read.
+  bool read(std::byte* to, std::size_t size, std::size_t offset) const noexcept {
+    while (size > 0) {
+      const ssize_t n = ::pread(fd, to, size, static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      to += n, size -= static_cast<std::size_t>(n), offset += static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+};
+
+// Blocks are checked in pieces that the second-level cache holds between reading and summing them, by several
+// threads; the sum of a block is that of its pieces' sums.
+constexpr std::size_t kPiece = std::size_t{256} << 10;
+
+std::uint64_t block_checksum(std::span<const std::byte> block) {
+  std::vector<std::uint64_t> sums;
+  for (std::size_t at = 0; at < block.size(); at += kPiece)
+    sums.push_back(checksum(block.subspan(at, std::min(kPiece, block.size() - at))));
+  return checksum(std::as_bytes(std::span<const std::uint64_t>(sums)));
+}
+
+/// One piece of a block: where it is read to, and what becomes of it.
+struct Piece {
+  std::byte* to;
+  std::size_t size, offset;
+  std::uint64_t sum = 0;
+};
+
+bool read_pieces(const File& file, std::vector<Piece>& pieces) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> good{true};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < pieces.size() && good; i = next++) {
+      Piece& piece = pieces[i];
+      if (!file.read(piece.to, piece.size, piece.offset)) good = false;
+      piece.sum = checksum({piece.to, piece.size});
+    }
+  };
+  constexpr std::size_t kPiecesAThread = 16, kMostThreads = 4;
+  const std::size_t threads = std::min({kMostThreads, static_cast<std::size_t>(platform::available_cpus()),
+                                        pieces.size() / kPiecesAThread + 1});
+  {
+    std::vector<std::jthread> helpers;
+    try {
+      for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      // No more threads: those that run do it all.
+    }
+    work();
+  }
+  return good;
+}
+
+/// All blocks in one piece of memory, on huge pages where they fill some.
+std::optional<std::vector<compiler::PackedBlock>> read_blocks(const File& file, std::size_t offset,
+                                                              const std::vector<std::uint64_t>& sizes,
+                                                              const std::vector<std::uint64_t>& sums) {
+  std::size_t total = 0;
+  for (const std::uint64_t size : sizes) total += to_line(size);
+  auto memory = std::make_shared<platform::Pages>(total);
+  auto* data = static_cast<std::byte*>(memory->data());
+  std::vector<Piece> pieces;
+  std::vector<compiler::PackedBlock> blocks;
+  std::size_t at = 0;
+  for (const std::uint64_t size : sizes) {
+    blocks.push_back({std::shared_ptr<const void>(memory, data + at), size});
+    for (std::size_t begin = 0; begin < size; begin += kPiece)
+      pieces.push_back({data + at + begin, std::min<std::size_t>(kPiece, size - begin), offset + at + begin});
+    at += to_line(size);
+  }
+  if (!read_pieces(file, pieces)) return std::nullopt;
+  auto piece = pieces.begin();
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    std::vector<std::uint64_t> parts((sizes[i] + kPiece - 1) / kPiece);
+    for (std::uint64_t& part : parts) part = (piece++)->sum;
+    if (checksum(std::as_bytes(std::span<const std::uint64_t>(parts))) != sums[i]) return std::nullopt;
+  }
+  return blocks;
+}
+
+std::optional<PlanCache::Entry> read_entry(const File& file, const std::string& key) {
+  struct stat info {};
+  if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  // What others may write is not trusted to be ours.
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  Start start{};
+  if (size < sizeof(start) || !file.read(reinterpret_cast<std::byte*>(&start), sizeof(start), 0))
+    return std::nullopt;
+  if (std::string_view(start.magic.data(), start.magic.size()) != kMagic ||
+      start.head_bytes > size - sizeof(start))
+    return std::nullopt;
+  PlanCache::Entry entry;
+  std::vector<std::byte> head(start.head_bytes);
+  if (!file.read(head.data(), head.size(), sizeof(start)) || checksum(head) != start.head_checksum)
+    return std::nullopt;
+  ArchiveReader in(head);
+  if (in.text() != key || in.number<std::uint64_t>() != size) return std::nullopt;
+  const std::vector<std::uint64_t> sizes = in.numbers<std::uint64_t>(), sums = in.numbers<std::uint64_t>();
+  const std::size_t offset = to_page(sizeof(start) + head.size());
+  std::size_t end = offset;
+  for (const std::uint64_t block : sizes) {
+    if (block > size || end > size) return std::nullopt;
+    end = to_line(end + block);
+  }
+  if (sums.size() != sizes.size() || (!sizes.empty() && end != size)) return std::nullopt;
+  const std::span<const std::byte> rest = in.take(in.left());
+  entry.head.assign(rest.begin(), rest.end());
+  if (sizes.empty()) return entry;
+  std::optional<std::vector<compiler::PackedBlock>> blocks = read_blocks(file, offset, sizes, sums);
+  if (!blocks) return std::nullopt;
+  entry.blocks = std::move(*blocks);
+  return entry;
+}
+
+/// Options as SACCADE_PLAN_CACHE changes them: "off", or the bound like "512M"; anything else changes
+/// nothing.
+std::int64_t bound_of(const PlanCacheOptions& options) {
+  const char* text = std::getenv("SACCADE_PLAN_CACHE");
+  if (text == nullptr || *text == '\0') return options.max_bytes;
+  if (std::string_view(text) == "off") return 0;
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text, &end, 10);
+  constexpr std::string_view kUnits = "KMGT";
+  const std::string_view rest(end);
+  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
+  std::int64_t scaled = value;
+  if (errno != 0 || end == text || value < 0 || (!rest.empty() && unit == std::string_view::npos) ||
+      (!rest.empty() && __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &scaled)))
+    throw Error(ErrorCode::invalid_argument,
+                "SACCADE_PLAN_CACHE is '" + std::string(text) + "', expected off or a size like 512M or 2G");
+  return scaled;
+}
+
+}  // namespace
+
+std::shared_ptr<const PlanCache> PlanCache::open(const PlanCacheOptions& options) {
+  if (!options.enabled) return nullptr;
+  const std::int64_t max_bytes = bound_of(options);
+  std::string build = platform::build_id();
+  if (max_bytes <= 0 || build.empty()) return nullptr;
+  return std::make_shared<PlanCache>(
+      options.directory.empty() ? cache_directory() / "plans" : options.directory, max_bytes,
+      std::move(build));
+}
+
+PlanCache::PlanCache(fs::path directory, std::int64_t max_bytes, std::string build)
+    : directory_(std::move(directory)), max_bytes_(max_bytes), build_(std::move(build)) {}
+
+std::string PlanCache::full_key(const std::string& key) const { return "build " + build_ + "\n" + key; }
+
+fs::path PlanCache::path_of(Kind kind, const std::string& key) const {
+  const std::string whole = full_key(key);
+  const std::string name = Sha256::hex(std::as_bytes(std::span(whole.data(), whole.size()))).substr(0, 32);
+  return directory_ / (name + kExtensions[static_cast<std::size_t>(kind)]);
+}
+
+std::optional<PlanCache::Entry> PlanCache::find(Kind kind, const std::string& key) const noexcept {
+  try {
+    const fs::path path = path_of(kind, key);
+    const File file(path);
+    if (file.fd < 0) {
+      log::debug("cache", "no entry {}", path.string());
+      return std::nullopt;
+    }
+    std::optional<Entry> entry;
+    try {
+      entry = read_entry(file, full_key(key));
+    } catch (const std::exception&) {
+      // As if it were damaged: it holds what cannot be.
+    }
+    if (!entry) {
+      log::debug("cache", "{} is damaged or not ours; it is made anew", path.string());
+      return std::nullopt;
+    }
+    // The time of the last use is what pruning goes by.
+    ::futimens(file.fd, nullptr);
+    log::debug("cache", "{} is used", path.string());
+    return entry;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+void PlanCache::keep(Kind kind, const std::string& key, std::span<const std::byte> head,
+                     std::span<const compiler::PackedBlock> blocks) const noexcept {
+  try {
+    std::vector<std::uint64_t> sizes, sums;
+    std::size_t bytes = 0;
+    for (const compiler::PackedBlock& block : blocks) {
+      sizes.push_back(block.bytes);
+      sums.push_back(block_checksum({static_cast<const std::byte*>(block.data.get()), block.bytes}));
+      bytes += to_line(block.bytes);
+    }
+    // The size is in the head, whose own length does not depend on it.
+    ArchiveWriter sized;
+    const auto write_head = [&](ArchiveWriter& out, std::uint64_t size) {
+      out.text(full_key(key));
+      out.number(size);
+      out.numbers(sizes);
+      out.numbers(sums);
+      out.raw(head);
+    };
+    write_head(sized, 0);
+    const std::size_t front = sizeof(Start) + sized.bytes().size();
+    const std::size_t size = blocks.empty() ? front : to_page(front) + bytes;
+    if (size > static_cast<std::uint64_t>(max_bytes_)) {
+      log::debug("cache", "an entry of {} bytes is larger than the cache may be", size);
+      return;
+    }
+    ArchiveWriter out;
+    write_head(out, size);
+    Start start{};
+    std::copy(kMagic.begin(), kMagic.end(), start.magic.begin());
+    start.head_bytes = out.bytes().size();
+    start.head_checksum = checksum(out.bytes());
+    const std::vector<std::byte> padding(kPage);
+    std::vector<std::span<const std::byte>> pieces;
+    pieces.push_back(std::as_bytes(std::span(&start, 1)));
+    pieces.emplace_back(out.bytes());
+    if (!blocks.empty()) pieces.push_back(std::span(padding).first(to_page(front) - front));
+    for (const compiler::PackedBlock& block : blocks) {
+      pieces.emplace_back(static_cast<const std::byte*>(block.data.get()), block.bytes);
+      pieces.push_back(std::span(padding).first(to_line(block.bytes) - block.bytes));
+    }
+    fs::create_directories(directory_);
+    const fs::path path = path_of(kind, key);
+    write_file(path, pieces);
+    log::debug("cache", "{} is written, {} bytes", path.string(), size);
+    prune(path);
+  } catch (const std::exception& error) {
+    log::debug("cache", "nothing is kept: {}", error.what());
+  }
+}
+
+void PlanCache::remove(Kind kind, const std::string& key) const noexcept {
+  std::error_code ignored;
+  try {
+    fs::remove(path_of(kind, key), ignored);
+  } catch (const std::exception&) {
+    // It is written over, or stays.
+  }
+}
+
+void PlanCache::prune(const fs::path& newest) const {
+  struct Found {
+    fs::path path;
+    std::int64_t size, used;
+  };
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t hour_ago = std::chrono::nanoseconds(now - std::chrono::hours(1)).count();
+  std::vector<Found> found;
+  std::int64_t total = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::directory_iterator(directory_, ignored)) {
+    const fs::path& path = each.path();
+    const std::string name = path.filename().string();
+    const auto is = [&](const char* extension) { return name.find(extension) != std::string::npos; };
+    if (!is(kExtensions[0]) && !is(kExtensions[1])) continue;
+    const std::optional<FileStamp> stamp = stamp_of(path);
+    if (!stamp) continue;
+    // Left behind by a process that was killed while it wrote.
+    if (path.extension() != kExtensions[0] && path.extension() != kExtensions[1]) {
+      if (stamp->modified < hour_ago) fs::remove(path, ignored);
+      continue;
+    }
+    total += stamp->size;
+    if (path != newest) found.push_back({path, stamp->size, stamp->modified});
+  }
+  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
+  for (const Found& each : found) {
+    if (total <= max_bytes_) break;
+    fs::remove(each.path, ignored);
+    total -= each.size;
+    log::debug("cache", "{} is removed: the cache is full", each.path.string());
+  }
+}
+
+}  // namespace saccade::runtime
