@@ -240,7 +240,7 @@ TEST_F(PlanCacheTest, ForgedEntriesDoNoHarm) {
   std::memcpy(&head_bytes, whole.data() + 8, sizeof(head_bytes));
   std::mt19937 random(5);
   int used = 0;
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < 200; ++i) {
     std::vector<std::byte> forged = whole;
     const int flips = 1 + static_cast<int>(random() % 4);
     for (int flip = 0; flip < flips; ++flip) {
@@ -266,7 +266,7 @@ TEST_F(PlanCacheTest, ForgedEntriesDoNoHarm) {
   }
   // Many flips hit names and weights of no consequence to safety; many do not.
   EXPECT_GT(used, 0);
-  EXPECT_LT(used, 600);
+  EXPECT_LT(used, 200);
 }
 
 TEST_F(PlanCacheTest, FilesOfOthersAreNotUsed) {
