@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/edit.h"
+#include "ops/inverted_residual.h"
 #include "ops/op_def.h"
 
 namespace saccade::compiler {
@@ -12,9 +13,9 @@ namespace saccade::compiler {
 namespace {
 
 // Operators with pixels: they want the channels of a pixel together.
-constexpr std::array<std::string_view, 9> kSpatial{
-    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",          "GlobalAveragePool",
-    "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization"};
+constexpr std::array<std::string_view, 10> kSpatial{
+    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",           "GlobalAveragePool",
+    "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization", "InvertedResidual"};
 // Operators that work in any order, as long as input and output share it.
 constexpr std::array<std::string_view, 13> kIndifferent{
     "ElementwiseChain",   "Concat", "Split", "Slice",       "Pad", "Softmax", "LogSoftmax", "Where", "Clip",
@@ -96,6 +97,8 @@ std::vector<Layout> choose_layouts(const ir::Graph& graph) {
     if (!one_of(node.op, kSpatial)) continue;
     if (!node.inputs.empty()) mark(node.inputs[0]);
     if (node.op == "Conv" && node.has_input(3)) mark(node.inputs[3]);
+    if (node.op == "InvertedResidual" && node.has_input(ops::kBlockResidual))
+      mark(node.inputs[ops::kBlockResidual]);
     for (const ir::ValueId id : node.outputs) mark(id);
   }
   for (bool changed = true; changed;) {

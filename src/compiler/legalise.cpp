@@ -6,6 +6,7 @@
 #include "compiler/edit.h"
 #include "compiler/layout.h"
 #include "ops/infer.h"
+#include "ops/inverted_residual.h"
 
 namespace saccade::compiler {
 
@@ -14,8 +15,8 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-// Whether some kernel can run the node, its operands dense and in one order throughout.
-bool runs(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
+// The cheapest kernel that can run the node, its operands dense and in one order throughout.
+Choice best_of(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
   std::vector<const Tensor*> constants;
   for (const ValueId id : node.inputs) constants.push_back(graph.constant(id));
   for (const Layout layout : {Layout::channels_last, Layout::plain}) {
@@ -32,9 +33,14 @@ bool runs(const ir::Graph& graph, const Node& node, const KernelTable& kernels) 
     std::vector<TensorDesc> inputs, outputs;
     for (const ValueId id : node.inputs) inputs.push_back(desc(id));
     for (const ValueId id : node.outputs) outputs.push_back(desc(id));
-    if (kernels.best({node, inputs, constants, outputs, Precision::fp32}).kernel != nullptr) return true;
+    const Choice choice = kernels.best({node, inputs, constants, outputs, Precision::fp32});
+    if (choice.kernel != nullptr) return choice;
   }
-  return false;
+  return {};
+}
+
+bool runs(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
+  return best_of(graph, node, kernels).kernel != nullptr;
 }
 
 // The node that applies what is left of an epilogue to `x`.
@@ -71,6 +77,8 @@ class Legaliser {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) {
+      if (node.op == "InvertedResidual" && split_block(node)) continue;
+      if (node.op == "Conv" && node.has_input(4) && !runs(graph_, node, kernels_)) split_gate(node);
       if (node.outputs.size() == 1 && split(node)) continue;
       emit(std::move(node));
     }
@@ -98,7 +106,7 @@ class Legaliser {
     bare.attributes.erase("activation");
     bare.attributes.erase("activation_alpha");
     bare.attributes.erase("activation_beta");
-    if (residual) bare.inputs.pop_back();
+    if (residual) bare.inputs[3] = ir::kNoValue;
     while (!bare.inputs.empty() && bare.inputs.back() == ir::kNoValue) bare.inputs.pop_back();
     ValueId x = fresh(node.outputs[0], node.name + ":bare");
     bare.outputs = {x};
@@ -124,6 +132,77 @@ class Legaliser {
     }
     for (Node& each : rest) emit(std::move(each));
     return true;
+  }
+
+  // Multiplies the input in a node of its own.
+  void split_gate(Node& conv) {
+    Node mul{conv.name + ":gate", "Mul", {conv.inputs[0], conv.inputs[4]}, {}, {}};
+    mul.outputs = {fresh(conv.inputs[0], mul.name)};
+    conv.inputs[0] = mul.outputs[0];
+    conv.inputs.pop_back();
+    while (conv.inputs.back() == ir::kNoValue) conv.inputs.pop_back();
+    emit(std::move(mul));
+  }
+
+  // Takes a block apart where its parts, or two of them and the third, are cheaper than the whole or no
+  // kernel can run it. Returns whether it did.
+  bool split_block(const Node& block) {
+    const std::vector<Node> parts = parts_of(block);
+    const std::size_t middle = block.has_input(ops::kBlockExpandWeights) ? 1 : 0;
+    std::vector<std::vector<Node>> ways{parts};
+    if (parts.size() == 3) {
+      ways.push_back({joined(&parts[0], parts[1], nullptr), parts[2]});
+      ways.push_back({parts[0], joined(nullptr, parts[1], &parts[2])});
+    }
+    ways.push_back({joined(middle == 1 ? &parts[0] : nullptr, parts[middle],
+                           middle + 1 < parts.size() ? &parts[middle + 1] : nullptr)});
+    const std::vector<Node>* chosen = &ways.front();
+    double least = cost_of(*chosen);
+    for (const std::vector<Node>& way : ways) {
+      const double cost = cost_of(way);
+      if (cost < 0 || (least >= 0 && cost >= least)) continue;
+      chosen = &way;
+      least = cost;
+    }
+    if (chosen == &ways.back()) return false;
+    for (const Node& node : *chosen)
+      if (node.op == "InvertedResidual" || !split(node)) emit(node);
+    return true;
+  }
+
+  // The convolutions of a block, with values of their own between them.
+  std::vector<Node> parts_of(const Node& block) {
+    std::vector<Node> nodes;
+    ValueId source = block.inputs[ops::kBlockSource];
+    std::vector<ops::BlockPart> parts = ops::block_parts(block);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Node node = std::move(parts[i].node);
+      node.inputs = {source};
+      for (const std::size_t slot : parts[i].slots)
+        node.inputs.push_back(block.has_input(slot) ? block.inputs[slot] : ir::kNoValue);
+      while (node.inputs.back() == ir::kNoValue) node.inputs.pop_back();
+      const bool last = i + 1 == parts.size();
+      source = last ? block.outputs[0] : fresh(block.outputs[0], node.name);
+      node.outputs = {source};
+      if (!last) infer_outputs(graph_, node);
+      nodes.push_back(std::move(node));
+    }
+    return nodes;
+  }
+  static Node joined(const Node* expand, const Node& depthwise, const Node* project) {
+    Node node = ops::make_block(expand, depthwise, project);
+    node.outputs = project != nullptr ? project->outputs : depthwise.outputs;
+    return node;
+  }
+  // Nanoseconds; negative where some node has no kernel.
+  double cost_of(const std::vector<Node>& nodes) const {
+    double sum = 0;
+    for (const Node& node : nodes) {
+      const Choice choice = best_of(graph_, node, kernels_);
+      if (choice.kernel == nullptr) return -1;
+      sum += choice.cost;
+    }
+    return sum;
   }
 
   // A new value of the type of `like`.

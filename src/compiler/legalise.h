@@ -8,7 +8,8 @@ namespace saccade::compiler {
 
 /// A convolution whose residual or activation no kernel can apply is split into the convolution and
 /// elementwise operators; an elementwise operator without a kernel of its own becomes an ElementwiseChain of
-/// one instruction.
+/// one instruction. An InvertedResidual is taken apart where its convolutions, or two of them as one and the
+/// third, cost less than the whole.
 void legalise(ir::Graph& graph, const KernelTable& kernels);
 
 }  // namespace saccade::compiler

@@ -15,9 +15,11 @@
 #include "compiler/passes/expand_quantised.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fold_gates.h"
 #include "compiler/passes/fold_pad.h"
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
+#include "compiler/passes/fuse_inverted_residual.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
 #include "compiler/passes/fuse_resize_arg_max.h"
@@ -63,8 +65,11 @@ constexpr std::array kPasses{
     // Before activations: y = activation(conv + residual).
     Pass{"fuse_residual", false, plain<fuse_residual>},
     Pass{"fuse_activation", false, plain<fuse_activation>},
+    Pass{"fold_gates", false, plain<fold_gates>},
     Pass{"common_subexpressions", false, plain<common_subexpressions>},
     Pass{"fuse_elementwise", false, plain<fuse_elementwise>},
+    // When convolutions have their residuals and activations.
+    Pass{"fuse_inverted_residual", false, plain<fuse_inverted_residual>},
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
 };

@@ -42,7 +42,7 @@ const Tensor* constant(const KernelQuery& query, std::size_t i) {
 
 }  // namespace
 
-const char* check_conv(const KernelQuery& query) {
+const char* check_conv(const KernelQuery& query, bool gates) {
   const bool transposed = query.node.op == "ConvTranspose";
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
@@ -62,6 +62,13 @@ const char* check_conv(const KernelQuery& query) {
     if (const char* why = check_image(query.inputs[3])) return why;
     if (query.inputs[3].dims != query.outputs[0].dims) return "residual is broadcast";
     if (!rows_adjacent(query.inputs[3])) return "residual rows are not adjacent";
+  }
+  if (present(query, 4)) {
+    if (!gates) return "gated";
+    const TensorDesc& gate = query.inputs[4];
+    if (gate.dtype != DType::f32 || gate.rank() != 4) return "gate is not float32 of rank 4";
+    if (constant(query, 4) != nullptr) return "gate is constant";
+    if (gate.dims[1] > 1 && gate.strides[1] != 1) return "gates are not adjacent";
   }
   const std::int64_t groups = query.node.integer("group", 1);
   if (groups < 1 || query.inputs[0].dims[1] % groups != 0 || query.outputs[0].dims[1] % groups != 0)
@@ -96,6 +103,8 @@ ConvQuery read_conv(const KernelQuery& query) {
   q.has_residual = present(query, 3);
   if (q.has_residual)
     q.residual_image = image_stride(query.inputs[3]), q.residual_pixel = pixel_stride(query.inputs[3]);
+  q.has_gate = present(query, 4);
+  if (q.has_gate) q.gate_image = image_stride(query.inputs[4]);
   q.epilogue = read_epilogue(query.node);
   q.weights = weights.data<float>();
   q.bias = present(query, 2) ? query.constants[2]->data<float>() : nullptr;

@@ -9,6 +9,7 @@
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/elementwise/elementwise.h"
+#include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/pool/pool.h"
@@ -44,6 +45,7 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
+    {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},
     {"pool.max.avx512.fp32", emulated::max_pool},

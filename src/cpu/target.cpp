@@ -26,6 +26,7 @@ class CpuTarget final : public compiler::Target {
         copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
+        inverted_residual_kernels(),
         matmul_kernels(),
         pool_kernels(),
         reduce_kernels(),

@@ -1,4 +1,5 @@
-// Convolution of any rank, with groups, and with the fused epilogue y = activation(conv + bias + residual).
+// Convolution of any rank, with groups, and as passes leave it: y = activation(conv(gate * x) + bias +
+// residual). The gate (input 4) has one value a channel and picture.
 #include "ops/convolution.h"
 
 namespace saccade::ops {
@@ -12,6 +13,8 @@ constexpr AttributeDef kAttributes[] = {
     {"activation", AttributeKind::text},     {"activation_alpha", AttributeKind::real},
     {"activation_beta", AttributeKind::real}};
 
+constexpr std::size_t kGate = 4;
+
 void infer(InferContext& context) {
   const Shape y = convolution_shape(context, 1);
   if (context.dtype(1) != context.dtype(0))
@@ -22,7 +25,24 @@ void infer(InferContext& context) {
   if (context.has(3) && (context.shape(3) != y || context.dtype(3) != context.dtype(0)))
     context.mismatch("residual has shape " + shape_string(context.shape(3)) + ", the convolution gives " +
                      shape_string(y));
+  if (context.has(kGate)) {
+    Shape gate(context.shape(0).size(), 1);
+    gate[0] = context.shape(0)[0], gate[1] = context.shape(0)[1];
+    if (context.shape(kGate) != gate || context.dtype(kGate) != context.dtype(0))
+      context.mismatch("gate has shape " + shape_string(context.shape(kGate)) + ", expected " +
+                       shape_string(gate));
+  }
   context.output(0, context.dtype(0), y);
+}
+
+/// Each channel times its gate.
+template <class T>
+Tensor gated(const Tensor& x, const Tensor& gate) {
+  Tensor result(x.dtype(), x.shape());
+  const std::int64_t plane = product(x.shape(), 2, x.rank());
+  for (std::int64_t i = 0; i < x.count(); ++i)
+    result.data<T>()[i] = x.data<T>()[i] * gate.data<T>()[i / plane];
+  return result;
 }
 
 template <class T>
@@ -32,7 +52,8 @@ void convolve_floats(EvalContext& context, const Window& window) {
   const T* bias = context.has(2) ? context.input(2).data<T>() : nullptr;
   const T* residual = context.has(3) ? context.input(3).data<T>() : nullptr;
   T* y = context.out().data<T>();
-  convolve<T>(context.input(0), w, context.node().integer("group", 1), window,
+  const Tensor x = context.has(kGate) ? gated<T>(context.input(0), context.input(kGate)) : context.input(0);
+  convolve<T>(x, w, context.node().integer("group", 1), window,
               [&](std::int64_t m, std::int64_t at, const std::vector<double>& sums) {
                 for (std::size_t i = 0; i < sums.size(); ++i) {
                   const auto here = at + static_cast<std::int64_t>(i);
@@ -63,7 +84,7 @@ std::int64_t multiply_adds(const ir::Node&, std::span<const TensorType* const> i
 constinit const OpDef kConv{.name = "Conv",
                             .attributes = kAttributes,
                             .min_inputs = 2,
-                            .max_inputs = 4,
+                            .max_inputs = 5,
                             .traits = kMultiplyAdd,
                             .infer = infer,
                             .evaluate = evaluate,

@@ -84,6 +84,7 @@ constexpr const OpDef* kAll[] = {
     &kIdentity,
     &kIf,
     &kInstanceNormalization,
+    &kInvertedResidual,
     &kIsInf,
     &kIsNaN,
     &kLRN,

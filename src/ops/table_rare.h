@@ -19,6 +19,7 @@ extern const OpDef kEyeLike;
 extern const OpDef kGRU;
 extern const OpDef kHardmax;
 extern const OpDef kIf;
+extern const OpDef kInvertedResidual;
 extern const OpDef kLSTM;
 extern const OpDef kLinearAttention;
 extern const OpDef kLoop;

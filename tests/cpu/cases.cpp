@@ -8,6 +8,7 @@ constexpr Family kFamilies[] = {
     {"copy", copy_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},
+    {"inverted_residual", inverted_residual_cases},
     {"matmul", matmul_cases},
     {"pool", pool_cases},
     {"reduce", reduce_cases},

@@ -12,6 +12,7 @@ std::vector<Case> conv_cases();
 std::vector<Case> copy_cases();
 std::vector<Case> depthwise_cases();
 std::vector<Case> elementwise_cases();
+std::vector<Case> inverted_residual_cases();
 std::vector<Case> matmul_cases();
 std::vector<Case> pool_cases();
 std::vector<Case> reduce_cases();

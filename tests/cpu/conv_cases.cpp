@@ -71,6 +71,18 @@ std::vector<Case> conv_cases() {
   fused.inputs.push_back(channels_last({2, 16, 12, 9}));
   fused.outputs = {nhwc(2, 1)};
   cases.push_back(fused);
+  for (const std::int64_t channels : {3, 24, 140, 700})
+    for (const std::int64_t filters : {1, 8, 21, 100}) {
+      Case gated = conv("gated 1x1 of " + std::to_string(channels) + " to " + std::to_string(filters), "Conv",
+                        {2, channels, 9, 7}, filters, pointwise);
+      gated.attributes["activation"] = std::string("relu");
+      gated.inputs.push_back(filters == 21 ? channels_last({2, filters, 9, 7}) : absent());
+      gated.inputs.push_back(channels_last({2, channels, 1, 1}));
+      gated.batched = {0, 4};
+      if (filters == 21) gated.batched.push_back(3);
+      gated.expect = "conv.pointwise.";
+      cases.push_back(gated);
+    }
   Case batch = conv("batch", "Conv", {3, 16, 14, 12}, 32, three);
   batch.batched = {0};
   cases.push_back(batch);

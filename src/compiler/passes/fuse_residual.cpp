@@ -1,5 +1,6 @@
 #include "compiler/passes/fuse_residual.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compiler/rewrite.h"
@@ -34,7 +35,7 @@ bool fuse(Edit& edit, std::size_t index) {
   }
   if (!chosen) return false;
   Node& conv = graph.nodes[*chosen];
-  conv.inputs.resize(4, ir::kNoValue);
+  conv.inputs.resize(std::max<std::size_t>(conv.inputs.size(), 4), ir::kNoValue);
   conv.inputs[3] = add.inputs[1 - slot];
   edit.replace(index, conv.outputs[0]);
   // Its residual may be made between the convolution and here; nothing but the sum waits for the convolution.

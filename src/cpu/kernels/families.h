@@ -9,6 +9,7 @@ namespace saccade::cpu {
 
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
+std::span<const compiler::KernelDesc> inverted_residual_kernels();
 std::span<const compiler::KernelDesc> pointwise_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
@@ -21,5 +22,14 @@ std::span<const compiler::KernelDesc> reduce_kernels();
 std::span<const compiler::KernelDesc> resize_kernels();
 std::span<const compiler::KernelDesc> resize_arg_max_kernels();
 std::span<const compiler::KernelDesc> softmax_kernels();
+
+// What the family inverted_residual takes from others: nullptr or why not, and a state (PointwiseState,
+// DepthwiseParams) for vectors of `lanes`.
+
+/// Rows of the input need not be adjacent.
+const char* check_pointwise_rows(const compiler::KernelQuery& query);
+compiler::PreparedKernel prepare_pointwise(const compiler::KernelQuery& query, int lanes);
+const char* check_depthwise(const compiler::KernelQuery& query);
+compiler::PreparedKernel prepare_depthwise(const compiler::KernelQuery& query, int lanes);
 
 }  // namespace saccade::cpu

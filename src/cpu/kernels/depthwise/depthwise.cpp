@@ -135,4 +135,10 @@ constexpr KernelDesc kKernels[] = {
 
 std::span<const KernelDesc> depthwise_kernels() { return kKernels; }
 
+const char* check_depthwise(const KernelQuery& query) { return can_run(query); }
+
+compiler::PreparedKernel prepare_depthwise(const KernelQuery& query, int lanes) {
+  return prepare(query, lanes);
+}
+
 }  // namespace saccade::cpu

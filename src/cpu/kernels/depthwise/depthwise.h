@@ -33,17 +33,38 @@ struct DepthwiseParams {
   Epilogue epilogue;
 };
 
+/// Output rows [top, bottom) and channels [first, last) of one image. Pointers are to row 0, column 0 at
+/// channel `first`.
+struct DepthwiseTask {
+  const DepthwiseParams* p;
+  const float* src;
+  const float* residual;  ///< or nullptr
+  float* dst;
+  std::int64_t top, bottom, first, last;
+  void* table;        ///< room for p->table_floats floats
+  std::int64_t wrap;  ///< input rows from this one on lie `ring` floats earlier
+  std::int64_t ring;
+};
+inline constexpr std::int64_t kNoWrap = std::int64_t{1} << 62;
+
+// depthwise_conv is the kernel; depthwise_rows does one task of a convolution with one output channel an
+// input channel, all rows where it is cut into phases.
+
 namespace portable {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-}
+void depthwise_rows(const DepthwiseTask& task) noexcept;
+}  // namespace portable
 namespace avx2 {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-}
+void depthwise_rows(const DepthwiseTask& task) noexcept;
+}  // namespace avx2
 namespace avx512 {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-}
+void depthwise_rows(const DepthwiseTask& task) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-}
+void depthwise_rows(const DepthwiseTask& task) noexcept;
+}  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

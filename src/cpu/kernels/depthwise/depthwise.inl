@@ -13,20 +13,11 @@
 
 #include "cpu/kernels/depthwise/tile.inl"
 
-struct DepthwiseTask {
-  const DepthwiseParams* p;
-  const float* src;  ///< row 0, column 0, at channel `first`
-  const float* residual;
-  float* dst;
-  std::int64_t top, bottom, first, last;
-  TableTap* table;
-};
-
 inline Lane lane_of(const DepthwiseTask& task, std::int64_t c) {
   const DepthwiseParams& p = *task.p;
   const std::int64_t offset = c - task.first, left = task.last - c;
   return {&p,
-          task.src + offset,
+          offset,
           task.residual == nullptr ? nullptr : task.residual + offset,
           task.dst + offset,
           p.weights + c * p.kernel_y * p.kernel_x,
@@ -34,7 +25,15 @@ inline Lane lane_of(const DepthwiseTask& task, std::int64_t c) {
           left < kLanes ? static_cast<int>(left) : kLanes};
 }
 
-inline RowPair pair_at(const DepthwiseTask& task, std::int64_t y) {
+inline const float* row_at(const DepthwiseTask& task, std::int64_t row) {
+  return task.src + row * task.p->src_row - (row >= task.wrap ? task.ring : 0);
+}
+
+/// Most input rows that a tile with unrolled taps reads.
+constexpr int kMostRows = 5 + 2;
+
+/// The rows y and y + 1; fills `at` where the window is small enough.
+inline RowPair pair_at(const DepthwiseTask& task, std::int64_t y, const float* (&at)[kMostRows]) {
   const DepthwiseParams& p = *task.p;
   const std::int64_t start = y * p.stride_y - p.pad_top;
   const int rows = y + 1 < task.bottom ? 2 : 1;
@@ -43,16 +42,17 @@ inline RowPair pair_at(const DepthwiseTask& task, std::int64_t y) {
   std::int64_t first = start < 0 ? -start : 0, last = left < reach ? left : reach;
   if (last < 0) last = 0;
   if (first > last) first = last;
-  return {y, rows, first, last};
+  for (std::int64_t i = first; i < last && i < kMostRows; ++i) at[i] = row_at(task, start + i);
+  return {y, rows, first, last, at};
 }
 
 /// The taps of the tile at column x that touch the map; returns how many.
-inline int fill_table(const DepthwiseTask& task, RowPair pair, std::int64_t x) {
+inline int fill_table(const DepthwiseTask& task, TableTap* taps, RowPair pair, std::int64_t x) {
   const DepthwiseParams& p = *task.p;
   int count = 0;
   for (std::int64_t ky = 0; ky < p.kernel_y; ++ky) {
     for (std::int64_t kx = 0; kx < p.kernel_x; ++kx) {
-      TableTap& tap = task.table[count];
+      TableTap& tap = taps[count];
       bool used = false;
       for (int r = 0; r < kRows; ++r) {
         const std::int64_t row = (pair.y + r) * p.stride_y - p.pad_top + ky * p.dilation_y;
@@ -61,7 +61,7 @@ inline int fill_table(const DepthwiseTask& task, RowPair pair, std::int64_t x) {
           const std::int64_t column = (x + c) * p.stride_x - p.pad_left + kx * p.dilation_x;
           const bool inside = row_inside && x + c < p.dst_width && column >= 0 && column < p.src_width;
           used = used || inside;
-          tap.at[r * kColumns + c] = inside ? task.src + row * p.src_row + column * p.src_pixel : p.zeros;
+          tap.at[r * kColumns + c] = inside ? row_at(task, row) + column * p.src_pixel : p.zeros;
         }
       }
       tap.weights = p.weights + (ky * p.kernel_x + kx) * kLanes;
@@ -73,15 +73,17 @@ inline int fill_table(const DepthwiseTask& task, RowPair pair, std::int64_t x) {
 
 inline void table_columns(const DepthwiseTask& task, std::int64_t x) {
   const int left = static_cast<int>(task.p->dst_width - x), columns = left < kColumns ? left : kColumns;
+  TableTap* const taps = static_cast<TableTap*>(task.table);
+  const float* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
-    const RowPair pair = pair_at(task, y);
-    const int count = fill_table(task, pair, x);
+    const RowPair pair = pair_at(task, y, at);
+    const int count = fill_table(task, taps, pair, x);
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
       const Lane lane = lane_of(task, c);
       if (lane.count == kLanes)
-        table_tile<false>(lane, c - task.first, pair, x, columns, task.table, count);
+        table_tile<false>(lane, c - task.first, pair, x, columns, taps, count);
       else
-        table_tile<true>(lane, c - task.first, pair, x, columns, task.table, count);
+        table_tile<true>(lane, c - task.first, pair, x, columns, taps, count);
     }
   }
 }
@@ -103,8 +105,9 @@ template <int kKernel, int kStride, bool kTail>
 
 template <int kKernel, int kStride>
 void run_pieces(const DepthwiseTask& task, const Piece& piece) {
+  const float* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
-    const RowPair pair = pair_at(task, y);
+    const RowPair pair = pair_at(task, y, at);
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
       const Lane lane = lane_of(task, c);
       if (lane.count == kLanes)
@@ -215,6 +218,21 @@ inline void enter_phase(DepthwiseTask& task, DepthwiseParams& p, std::int64_t ph
   task.p = &p;
 }
 
+inline void run_all_phases(const DepthwiseTask& whole) {
+  if (whole.p->phases_y * whole.p->phases_x <= 1) {
+    run_any_task(whole);
+    return;
+  }
+  for (std::int64_t phase_y = 0; phase_y < whole.p->phases_y; ++phase_y)
+    for (std::int64_t phase_x = 0; phase_x < whole.p->phases_x; ++phase_x) {
+      DepthwiseParams p = *whole.p;
+      DepthwiseTask task = whole;
+      enter_phase(task, p, phase_y, phase_x);
+      task.top = 0, task.bottom = p.dst_height;
+      if (task.bottom > 0) run_any_task(task);
+    }
+}
+
 inline void run_depthwise(const compiler::KernelArgs& args) {
   const DepthwiseParams& whole = *static_cast<const DepthwiseParams*>(args.state);
   for (std::int64_t t = args.begin; t < args.end; ++t) {
@@ -235,7 +253,8 @@ inline void run_depthwise(const compiler::KernelArgs& args) {
     if (p.has_residual)
       task.residual = static_cast<const float*>(args.src[3]) + image * p.residual_image + task.first;
     task.dst = static_cast<float*>(args.dst[0]) + image * p.dst_image + task.first;
-    task.table = static_cast<TableTap*>(args.thread_scratch);
+    task.table = args.thread_scratch;
+    task.wrap = kNoWrap;
     if (p.phases_y * p.phases_x > 1) enter_phase(task, p, phase_y, phase_x);
     task.top = band * p.band;
     task.bottom = task.top + p.band < p.dst_height ? task.top + p.band : p.dst_height;

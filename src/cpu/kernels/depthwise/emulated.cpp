@@ -7,5 +7,6 @@ namespace {
 }  // namespace
 
 void depthwise_conv(const compiler::KernelArgs& args) noexcept { run_depthwise(args); }
+void depthwise_rows(const DepthwiseTask& task) noexcept { run_all_phases(task); }
 
 }  // namespace saccade::cpu::avx512_emulated

@@ -8,5 +8,6 @@ namespace {
 }  // namespace
 
 void depthwise_conv(const compiler::KernelArgs& args) noexcept { run_depthwise(args); }
+void depthwise_rows(const DepthwiseTask& task) noexcept { run_all_phases(task); }
 
 }  // namespace saccade::cpu::portable

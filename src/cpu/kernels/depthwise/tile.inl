@@ -9,7 +9,7 @@ constexpr int kRows = 2;
 /// One vector of channels of a task.
 struct Lane {
   const DepthwiseParams* p;
-  const float* src;
+  std::int64_t offset;  ///< of its channels in a pixel of the input, from the task's first on
   const float* residual;  ///< nullptr: none
   float* dst;
   const float* weights;  ///< [tap][kLanes]
@@ -18,11 +18,12 @@ struct Lane {
 };
 
 /// Output rows y and, where `rows` is 2, y + 1. Of the input rows from y * stride - pad on, [first, last) are
-/// in the map.
+/// in the map; `at` says where they lie, at column 0 and the task's first channel.
 struct RowPair {
   std::int64_t y;
   int rows;
   std::int64_t first, last;
+  const float* const* at;
 };
 
 template <bool kTail>
@@ -140,12 +141,12 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWho
   Vec sum[kRows][kColumns];
   start(lane, sum);
   std::int64_t i = kWhole ? 0 : pair.first;
-  const float* row =
-      lane.src + (pair.y * kStride - p.pad_top + i) * p.src_row + (x * kStride - p.pad_left) * p.src_pixel;
+  const std::int64_t column = (x * kStride - p.pad_left) * p.src_pixel + lane.offset;
   const float* w = lane.weights + i * kFilterRow;
   if constexpr (kWhole) {
 #pragma GCC unroll 7
-    for (int k = 0; k < kRowCount; ++k, row += p.src_row, w += kFilterRow) {
+    for (int k = 0; k < kRowCount; ++k, w += kFilterRow) {
+      const float* const row = pair.at[k] + column;
       if (k < kStride)
         add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, row, w, w, sum);
       else if (k < kKernel)
@@ -156,14 +157,14 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWho
                                                                      sum);
     }
   } else {
-    for (; i < kStride && i < pair.last; ++i, row += p.src_row, w += kFilterRow)
-      add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, row, w, w, sum);
-    for (; i < kKernel && i < pair.last; ++i, row += p.src_row, w += kFilterRow)
-      add_row<kKernel, kStride, kLeft, kRight, kTail, true, true>(lane, row, w, w - kStride * kFilterRow,
-                                                                  sum);
-    for (; i < pair.last; ++i, row += p.src_row, w += kFilterRow)
-      add_row<kKernel, kStride, kLeft, kRight, kTail, false, true>(lane, row, w, w - kStride * kFilterRow,
-                                                                   sum);
+    for (; i < kStride && i < pair.last; ++i, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, pair.at[i] + column, w, w, sum);
+    for (; i < kKernel && i < pair.last; ++i, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, true, true>(lane, pair.at[i] + column, w,
+                                                                  w - kStride * kFilterRow, sum);
+    for (; i < pair.last; ++i, w += kFilterRow)
+      add_row<kKernel, kStride, kLeft, kRight, kTail, false, true>(lane, pair.at[i] + column, w,
+                                                                   w - kStride * kFilterRow, sum);
   }
   finish<kTail>(lane, pair, x, kColumns, sum);
 }

@@ -23,8 +23,8 @@ struct Packed {
   PackedFloats weights, bias;
 };
 
-const char* can_run_both(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
+const char* can_run_both(const KernelQuery& query, bool gates = false) {
+  if (const char* why = check_conv(query, gates)) return why;
   const ConvQuery q = read_conv(query);
   if (q.kernel_h != 1 || q.kernel_w != 1) return "not 1x1";
   if (q.groups != 1) return "grouped";
@@ -32,12 +32,18 @@ const char* can_run_both(const KernelQuery& query) {
   return nullptr;
 }
 
-const char* can_run(const KernelQuery& query) {
-  if (const char* why = can_run_both(query)) return why;
+const char* can_run_rows(const KernelQuery& query, bool gates) {
+  if (const char* why = can_run_both(query, gates)) return why;
   const ConvQuery q = read_conv(query);
   // A stride over a single row or column is none; one that keeps the size steps into padding at the end.
   if (q.in_h != q.out_h || (q.stride_h != 1 && q.out_h != 1)) return "strided or padded";
   if (q.in_w != q.out_w || (q.stride_w != 1 && q.out_w != 1)) return "strided or padded";
+  return nullptr;
+}
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = can_run_rows(query, true)) return why;
+  const ConvQuery q = read_conv(query);
   if (q.in_h > 1 && q.src_row != q.src_pixel * q.in_w) return "input rows are not adjacent";
   return nullptr;
 }
@@ -51,7 +57,10 @@ const char* can_run_single(const KernelQuery& query) {
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  return 0.99 * static_cast<double>(q.batch) * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
+  double ns = 0.99 * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
+  // The filters are read and written.
+  if (q.has_gate) ns += static_cast<double>(q.filters * q.channels) * 2 * sizeof(float) / bytes_per_ns(kIsa);
+  return static_cast<double>(q.batch) * ns;
 }
 
 template <Isa kIsa>
@@ -80,6 +89,7 @@ std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool s
   s.src_image = q.src_image, s.src_pixel = q.src_pixel;
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.has_gate = q.has_gate, s.gate_image = q.gate_image;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = single ? (s.vectors + kSingleVectors - 1) / kSingleVectors : filter_blocks(s.vectors, width);
@@ -87,6 +97,7 @@ std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool s
                                          [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
   if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
+  s.weight_count = static_cast<std::int64_t>(packed->weights.size());
   s.weights = packed->weights.data(), s.bias = packed->bias.data();
   return packed;
 }
@@ -102,11 +113,9 @@ PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& p
   return prepared;
 }
 
-template <Isa kIsa>
-PreparedKernel prepare(const KernelQuery& query) {
+PreparedKernel prepare_width(const KernelQuery& query, int width) {
   const ConvQuery q = read_conv(query);
   constexpr std::int64_t kChunkFloats = 8192;
-  const int width = lanes(kIsa);
   std::shared_ptr<Packed> packed = prepare_both(query, width, false);
   PointwiseState& s = packed->state;
   const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
@@ -119,7 +128,17 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.pixel_tasks = even_tasks(std::max(s.pixels * s.channels / kNearFloats, wanted), (s.units + 3) / 4);
   // Few pixels and many filters: cut the filters too.
   s.splits = even_tasks(std::min(wanted, kTasks) / s.pixel_tasks, s.blocks);
-  return finish(query, packed, q.batch * s.pixel_tasks * s.splits);
+  PreparedKernel prepared = finish(query, packed, q.batch * s.pixel_tasks * s.splits);
+  if (s.has_gate) {
+    prepared.phase_tasks.insert(prepared.phase_tasks.begin(), q.batch * s.blocks);
+    prepared.shared_scratch = static_cast<std::size_t>(q.batch * s.weight_count) * sizeof(float);
+  }
+  return prepared;
+}
+
+template <Isa kIsa>
+PreparedKernel prepare(const KernelQuery& query) {
+  return prepare_width(query, lanes(kIsa));
 }
 
 template <Isa kIsa>
@@ -150,5 +169,11 @@ constexpr KernelDesc kTable[] = {
 }  // namespace
 
 std::span<const KernelDesc> pointwise_kernels() { return kTable; }
+
+const char* check_pointwise_rows(const KernelQuery& query) { return can_run_rows(query, false); }
+
+compiler::PreparedKernel prepare_pointwise(const KernelQuery& query, int lanes) {
+  return prepare_width(query, lanes);
+}
 
 }  // namespace saccade::cpu

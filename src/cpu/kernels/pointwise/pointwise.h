@@ -17,12 +17,17 @@ struct PointwiseState {
   std::int64_t channels, filters, pixels;  ///< pixels of an image, at a constant distance in every operand
   std::int64_t src_image, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
   bool has_residual;  ///< src[3]
+  /// src[4]: the input's channels are multiplied by it. A first phase multiplies a copy of the filters for
+  /// each image instead.
+  bool has_gate;
+  std::int64_t gate_image;
   Epilogue epilogue;
 
   std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
   std::int64_t chunk;            ///< channels accumulated at a time, so that a block's filters stay near
   /// [block][channel][vectors of the block x lanes], padded with zeros.
   const float* weights;
+  std::int64_t weight_count;
   const float* bias;  ///< padded
 
   // Tasks of an image: near-equal runs of `units` groups of kPixelUnit pixels x ranges of register blocks.
@@ -32,21 +37,32 @@ struct PointwiseState {
 /// Most vectors of filters that the matrix-vector product keeps at a time.
 inline constexpr std::int64_t kSingleVectors = 8;
 
+// conv_pointwise and conv_single are kernels; pointwise_pixels does `pixels` pixels with the register blocks
+// [b0, b1); `dst` is where filter 0 is or would be, `residual` may be nullptr.
+
 namespace portable {
 void conv_pointwise(const compiler::KernelArgs& args) noexcept;
 void conv_single(const compiler::KernelArgs& args) noexcept;
+void pointwise_pixels(const PointwiseState& state, const float* src, const float* residual, float* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 }  // namespace portable
 namespace avx2 {
 void conv_pointwise(const compiler::KernelArgs& args) noexcept;
 void conv_single(const compiler::KernelArgs& args) noexcept;
+void pointwise_pixels(const PointwiseState& state, const float* src, const float* residual, float* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void conv_pointwise(const compiler::KernelArgs& args) noexcept;
 void conv_single(const compiler::KernelArgs& args) noexcept;
+void pointwise_pixels(const PointwiseState& state, const float* src, const float* residual, float* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void conv_pointwise(const compiler::KernelArgs& args) noexcept;
 void conv_single(const compiler::KernelArgs& args) noexcept;
+void pointwise_pixels(const PointwiseState& state, const float* src, const float* residual, float* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

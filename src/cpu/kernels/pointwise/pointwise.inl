@@ -2,9 +2,9 @@
 
 #include "cpu/kernels/epilogue.inl"
 
-/// Pixels [p0, p1) with the register blocks [b0, b1).
-inline void multiply_pixels(const PointwiseState& s, const float* src, const float* residual, float* dst, std::int64_t p0,
-                            std::int64_t p1, std::int64_t b0, std::int64_t b1) {
+/// Pixels [p0, p1) with the register blocks [b0, b1) of these weights.
+inline void multiply_pixels(const PointwiseState& s, const float* weights, const float* src, const float* residual, float* dst,
+                            std::int64_t p0, std::int64_t p1, std::int64_t b0, std::int64_t b1) {
   Output out;
   out.residual_pixel = s.residual_pixel;
   out.dst_pixel = s.dst_pixel;
@@ -17,7 +17,7 @@ inline void multiply_pixels(const PointwiseState& s, const float* src, const flo
       const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks, filter = v0 * kLanes;
       const int vectors = static_cast<int>(v1 - v0);
       const Cut cut = cut_pixels(p1 - p0, tile_pixels(kLanes, vectors));
-      Run run = {src + p0 * s.src_pixel + c0, s.weights + v0 * kLanes * s.channels + c0 * vectors * kLanes, channels};
+      Run run = {src + p0 * s.src_pixel + c0, weights + v0 * kLanes * s.channels + c0 * vectors * kLanes, channels};
       out.cuts = cut_sums(run.w, s.channels);
       out.bias = s.bias + filter;
       out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
@@ -35,15 +35,38 @@ inline void multiply_pixels(const PointwiseState& s, const float* src, const flo
   }
 }
 
+/// The filters of the register blocks [begin, end), counted over all images, times their channels' gates.
+inline void fold_gates(const PointwiseState& s, const float* gates, float* folded, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t task = begin; task < end; ++task) {
+    const std::int64_t image = task / s.blocks, b = task % s.blocks;
+    const std::int64_t v0 = s.vectors * b / s.blocks, vectors = s.vectors * (b + 1) / s.blocks - v0;
+    const float* gate = gates + image * s.gate_image;
+    const float* w = s.weights + v0 * kLanes * s.channels;
+    float* out = folded + image * s.weight_count + v0 * kLanes * s.channels;
+#pragma GCC unroll 1
+    for (std::int64_t c = 0; c < s.channels; ++c) {
+      const Vec factor = broadcast(gate[c]);
+#pragma GCC unroll 1
+      for (std::int64_t v = 0; v < vectors; ++v, w += kLanes, out += kLanes) store(out, load(w) * factor);
+    }
+  }
+}
+
 inline void run_pointwise(const compiler::KernelArgs& args) {
   const PointwiseState& s = *static_cast<const PointwiseState*>(args.state);
+  float* const folded = static_cast<float*>(args.shared_scratch);
+  if (s.has_gate && args.phase == 0) {
+    fold_gates(s, static_cast<const float*>(args.src[4]), folded, args.begin, args.end);
+    return;
+  }
   const std::int64_t in_image = s.pixel_tasks * s.splits;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, rest = task % in_image;
     const std::int64_t part = rest / s.splits, split = rest % s.splits;
     const std::int64_t p0 = s.units * part / s.pixel_tasks * kPixelUnit;
     const std::int64_t p1 = smaller(s.pixels, s.units * (part + 1) / s.pixel_tasks * kPixelUnit);
-    multiply_pixels(s, static_cast<const float*>(args.src[0]) + image * s.src_image,
+    multiply_pixels(s, s.has_gate ? folded + image * s.weight_count : s.weights,
+                    static_cast<const float*>(args.src[0]) + image * s.src_image,
                     s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr,
                     static_cast<float*>(args.dst[0]) + image * s.dst_image, p0, p1, s.blocks * split / s.splits,
                     s.blocks * (split + 1) / s.splits);

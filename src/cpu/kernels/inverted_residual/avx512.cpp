@@ -1,0 +1,13 @@
+#include "cpu/simd/avx512.h"
+
+#include "cpu/kernels/inverted_residual/inverted_residual.h"
+#include "cpu/kernels/tile/tile.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/inverted_residual/inverted_residual.inl"
+}  // namespace
+
+void inverted_residual(const compiler::KernelArgs& args) noexcept { run_inverted_residual(args); }
+
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,298 @@
+// Choice and preparation of the inverted residual kernels.
+#include "cpu/kernels/inverted_residual/inverted_residual.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "cpu/conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/image.h"
+#include "cpu/kernels/families.h"
+#include "cpu/kernels/tile/tile.h"
+#include "ops/inverted_residual.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::Layout;
+using compiler::PreparedKernel;
+using compiler::TensorDesc;
+
+// The state, and what owns the states that it points to.
+struct State {
+  InvertedResidualState state{};
+  std::array<std::shared_ptr<const void>, 3> parts;
+};
+
+// A picture whose pixels and rows have these distances.
+TensorDesc picture(std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width,
+                   std::int64_t row, std::int64_t pixel) {
+  return {true,
+          DType::f32,
+          Layout::channels_last,
+          {batch, channels, height, width},
+          {row * height, 1, row, pixel}};
+}
+
+// The queries of the convolutions that a block is made of. What lies between them is described as it lies in
+// a thread's scratch, except that an expanded row counts as adjacent to the next where it is written.
+class Parts {
+ public:
+  /// nullptr if the block can be read, else why not.
+  static const char* check(const KernelQuery& block) {
+    if (block.inputs.empty() || block.outputs.empty()) return "no operands";
+    if (const char* why = check_image(block.inputs[ops::kBlockSource])) return why;
+    if (const char* why = check_image(block.outputs[0])) return why;
+    for (std::size_t i = ops::kBlockExpandWeights; i < ops::kBlockResidual && i < block.inputs.size(); ++i)
+      if (block.inputs[i].present && block.constants[i] == nullptr) return "weights are not constant";
+    const Tensor* weights = block.constants[ops::kBlockDepthwiseWeights];
+    if (weights == nullptr || weights->rank() != 4) return "depthwise weights are not of rank 4";
+    return nullptr;
+  }
+
+  /// `pixel`: floats of a pixel between the convolutions; 0: as many as there are channels.
+  explicit Parts(const KernelQuery& block, std::int64_t pixel = 0)
+      : parts_(ops::block_parts(block.node)), store_(block.store) {
+    const TensorDesc &x = block.inputs[ops::kBlockSource], &y = block.outputs[0];
+    const std::int64_t channels = block.constants[ops::kBlockDepthwiseWeights]->dim(0);
+    ring_row = x.dims[3] * pixel;
+    if (pixel == 0) {
+      // Whole cache lines, and an odd number of them a row: neighbouring rows do not compete for the same
+      // sets.
+      pixel = (channels + 15) / 16 * 16;
+      ring_row = x.dims[3] * pixel + 16;
+    }
+    between_row = y.dims[3] * pixel;
+    expands = block.node.has_input(ops::kBlockExpandWeights);
+    projects = block.node.has_input(ops::kBlockProjectWeights);
+    const TensorDesc written = picture(x.dims[0], channels, x.dims[2], x.dims[3], x.dims[3] * pixel, pixel);
+    const TensorDesc read = picture(x.dims[0], channels, x.dims[2], x.dims[3], ring_row, pixel);
+    const TensorDesc between = picture(y.dims[0], channels, y.dims[2], y.dims[3], between_row, pixel);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const bool first = i == 0, last = i + 1 == parts_.size(), middle = i == (expands ? 1u : 0u);
+      inputs_[i] = {first ? x : middle ? read : between};
+      constants_[i] = {nullptr};
+      outputs_[i] = last ? y : middle ? between : written;
+      for (const std::size_t slot : parts_[i].slots) {
+        const bool there = slot < block.inputs.size() && block.inputs[slot].present;
+        inputs_[i].push_back(there ? block.inputs[slot] : TensorDesc{});
+        constants_[i].push_back(there ? block.constants[slot] : nullptr);
+      }
+    }
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  KernelQuery expand() const { return query(0); }
+  KernelQuery depthwise() const { return query(expands ? 1 : 0); }
+  KernelQuery project() const { return query(expands ? 2 : 1); }
+
+  bool expands, projects;
+  std::int64_t ring_row, between_row;  ///< floats
+
+ private:
+  KernelQuery query(std::size_t i) const {
+    return {parts_[i].node, inputs_[i], constants_[i], {&outputs_[i], 1}, compiler::Precision::fp32, store_};
+  }
+
+  std::vector<ops::BlockPart> parts_;
+  compiler::PackedStore* store_;  // the parts' weights are the block's
+  std::array<std::vector<TensorDesc>, 3> inputs_;
+  std::array<std::vector<const Tensor*>, 3> constants_;
+  std::array<TensorDesc, 3> outputs_;
+};
+
+// How a block is cut into steps.
+struct Steps {
+  std::int64_t rows, slots, ring, between;  ///< the last two in floats
+
+  Steps(const Parts& parts, const ConvQuery& middle) {
+    // Enough pixels for each reading of the filters, in pairs of rows.
+    constexpr std::int64_t kPixels = 64, kMostRows = 8;
+    rows = std::clamp<std::int64_t>(kPixels / middle.out_w / 2 * 2, 2, kMostRows);
+    slots = (rows - 1) * middle.stride_h + (middle.kernel_h - 1) * middle.dilation_h + 1;
+    ring = parts.expands ? slots * parts.ring_row : 0;
+    between = parts.projects ? rows * parts.between_row : 0;
+  }
+};
+
+// How a block is cut into ranges of channels.
+struct Chunks {
+  std::int64_t count = 0, pixel = 0;  ///< floats of a pixel
+
+  Chunks() = default;
+  Chunks(const ConvQuery& expand, int lanes) {
+    // As many channels as leave room for more in the second-level cache, a register block at least.
+    constexpr std::int64_t kFloats = 64 * 1024;
+    const std::int64_t vectors = (expand.filters + lanes - 1) / lanes, blocks = filter_blocks(vectors, lanes);
+    const std::int64_t most = (vectors + blocks - 1) / blocks * lanes;  // of a register block
+    const std::int64_t fit = std::max<std::int64_t>(kFloats / (expand.in_h * expand.in_w) / most, 1);
+    count = (blocks + fit - 1) / fit;
+    pixel = ((blocks + count - 1) / count * most + 15) / 16 * 16;
+    // Rows at a distance of whole pages would compete for the same sets of the first-level cache.
+    if (expand.in_w * pixel % 1024 == 0) pixel += 16;
+  }
+};
+
+// nullptr or why the block cannot be done by rows.
+const char* check_rows(const ConvQuery& middle) {
+  if (middle.kernel_h != middle.kernel_w || middle.stride_h != middle.stride_w) return "window is not square";
+  if (middle.kernel_h != 3 && middle.kernel_h != 5) return "window is neither 3x3 nor 5x5";
+  if (middle.stride_h > 2) return "stride above 2";
+  if (middle.dilation_h != 1 || middle.dilation_w != 1) return "dilated";
+  return nullptr;
+}
+
+// The same by channels.
+const char* check_chunks(const Parts& parts) {
+  if (!parts.expands || parts.projects) return "there is a projection";
+  const ConvQuery q = read_conv(parts.expand());
+  if (q.in_h > 1 && q.src_row != q.src_pixel * q.in_w) return "input rows are not adjacent";
+  return nullptr;
+}
+
+const char* can_run(const KernelQuery& query) {
+  if (const char* why = Parts::check(query)) return why;
+  const Parts parts(query);
+  if (parts.expands)
+    if (const char* why = check_pointwise_rows(parts.expand())) return why;
+  if (const char* why = check_depthwise(parts.depthwise())) return why;
+  if (parts.projects)
+    if (const char* why = check_pointwise_rows(parts.project())) return why;
+  const ConvQuery middle = read_conv(parts.depthwise());
+  if (middle.filters != 1) return "more than one output channel an input channel";
+  return check_chunks(parts) == nullptr ? nullptr : check_rows(middle);
+}
+
+// How much of the second-level cache a step or a range of channels may use.
+constexpr std::int64_t kNearFloats = 96 * 1024;
+
+// Nanoseconds of one image, by rows.
+double row_cost(Isa isa, const Parts& parts) {
+  const ConvQuery middle = read_conv(parts.depthwise());
+  const Steps steps(parts, middle);
+  const auto count = static_cast<double>((middle.out_h + steps.rows - 1) / steps.rows);
+  double ns = middle.multiply_adds() / (0.6 * multiply_adds_per_ns(isa));
+  // What the depthwise convolution reads and writes itself, as that of the family depthwise counts it.
+  double moved = 0;
+  if (!parts.expands) moved += static_cast<double>(middle.groups * middle.in_h * middle.in_w);
+  if (!parts.projects) moved += static_cast<double>(middle.groups * middle.out_h * middle.out_w);
+  std::int64_t weights = 0;
+  if (parts.expands) {
+    const ConvQuery q = read_conv(parts.expand());
+    ns += static_cast<double>(q.in_h) * tile_row_ns(isa, q.in_w, q.filters, q.channels, 1);
+    weights += q.filters * q.channels;
+  }
+  if (parts.projects) {
+    const ConvQuery q = read_conv(parts.project());
+    ns += count * tile_row_ns(isa, steps.rows * q.out_w, q.filters, q.channels, 1);
+    weights += q.filters * q.channels;
+  }
+  const std::int64_t near = steps.ring + steps.between + weights;
+  // What is too much pushes as much again out, to be fetched in the next step.
+  const std::int64_t fetched = std::clamp<std::int64_t>(2 * (near - kNearFloats), 0, near);
+  moved += count * static_cast<double>(fetched);
+  return ns + moved * sizeof(float) / bytes_per_ns(isa);
+}
+
+// The same by channels: each range reads the input again.
+double chunk_cost(Isa isa, const Parts& parts) {
+  const ConvQuery middle = read_conv(parts.depthwise()), q = read_conv(parts.expand());
+  const Chunks chunks(q, lanes(isa));
+  const std::int64_t pixels = q.in_h * q.in_w;
+  double moved = static_cast<double>((chunks.count - 1) * q.channels * pixels +
+                                     middle.groups * middle.out_h * middle.out_w);
+  // A range that does not stay near costs more than it saves.
+  if (pixels * chunks.pixel > kNearFloats) moved += 3 * static_cast<double>(q.filters * pixels);
+  return middle.multiply_adds() / (0.6 * multiply_adds_per_ns(isa)) +
+         tile_row_ns(isa, pixels, q.filters, q.channels, 1) + moved * sizeof(float) / bytes_per_ns(isa);
+}
+
+bool by_channels(Isa isa, const Parts& parts) {
+  if (check_chunks(parts) != nullptr) return false;
+  return check_rows(read_conv(parts.depthwise())) != nullptr || chunk_cost(isa, parts) < row_cost(isa, parts);
+}
+
+template <Isa kIsa>
+double cost(const KernelQuery& query) {
+  const Parts parts(query);
+  const auto batch = static_cast<double>(query.inputs[ops::kBlockSource].dims[0]);
+  return batch * (by_channels(kIsa, parts) ? chunk_cost(kIsa, parts) : row_cost(kIsa, parts));
+}
+
+template <Isa kIsa>
+PreparedKernel prepare(const KernelQuery& query) {
+  const int width = lanes(kIsa);
+  const Parts whole(query);
+  const bool chunked = by_channels(kIsa, whole);
+  const Chunks chunks = chunked ? Chunks(read_conv(whole.expand()), width) : Chunks{};
+  const Parts parts(query, chunks.pixel);
+  const ConvQuery middle = read_conv(parts.depthwise());
+  const Steps steps(parts, middle);
+  auto packed = std::make_shared<State>();
+  InvertedResidualState& s = packed->state;
+  PreparedKernel prepared;
+  const auto keep = [&](std::size_t i, const PreparedKernel& part) {
+    packed->parts[i] = part.state;
+    prepared.weight_bytes += part.weight_bytes;
+  };
+  if (parts.expands) {
+    keep(0, prepare_pointwise(parts.expand(), width));
+    s.expand = static_cast<const PointwiseState*>(packed->parts[0].get());
+  }
+  keep(1, prepare_depthwise(parts.depthwise(), width));
+  s.depthwise = static_cast<const DepthwiseParams*>(packed->parts[1].get());
+  if (parts.projects) {
+    keep(2, prepare_pointwise(parts.project(), width));
+    s.project = static_cast<const PointwiseState*>(packed->parts[2].get());
+    const ConvQuery q = read_conv(parts.project());
+    s.has_residual = q.has_residual;
+    s.residual_image = q.residual_image, s.residual_row = q.residual_pixel * q.out_w;
+  }
+  const Image x = read_image(query.inputs[ops::kBlockSource]), y = read_image(query.outputs[0]);
+  s.src_image = x.image, s.src_row = x.row;
+  s.dst_image = y.image, s.dst_row = y.row;
+  s.chunks = chunks.count;
+  s.rows = steps.rows, s.slots = steps.slots;
+  s.ring_row = parts.ring_row, s.between_row = parts.between_row;
+  s.ring = 0, s.between = chunked ? x.height * parts.ring_row : steps.ring;
+  s.table = s.between + (chunked ? 0 : steps.between);
+
+  const std::int64_t units = (y.height + s.rows - 1) / s.rows;
+  double work = middle.multiply_adds();
+  if (parts.expands) work += read_conv(parts.expand()).multiply_adds();
+  if (parts.projects) work += read_conv(parts.project()).multiply_adds();
+  constexpr std::int64_t kTasks = 16;
+  s.bands = even_tasks(std::min(tasks_of_work(static_cast<std::int64_t>(work / width)), kTasks), units);
+  s.band = (units + s.bands - 1) / s.bands * s.rows;
+  s.bands = (y.height + s.band - 1) / s.band;
+  prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
+  prepared.thread_scratch = static_cast<std::size_t>(s.table + s.depthwise->table_floats) * sizeof(float);
+  prepared.constants_used.assign(query.inputs.size(), false);
+  for (std::size_t i = ops::kBlockExpandWeights; i < query.inputs.size() && i < ops::kBlockResidual; ++i)
+    prepared.constants_used[i] = true;
+  prepared.packed_inputs =
+      1u << ops::kBlockExpandWeights | 1u << ops::kBlockDepthwiseWeights | 1u << ops::kBlockProjectWeights;
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+constexpr KernelDesc kTable[] = {
+    {"inverted_residual.avx512.fp32", "InvertedResidual", Isa::avx512, false, can_run, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::inverted_residual},
+    {"inverted_residual.avx2.fp32", "InvertedResidual", Isa::avx2, false, can_run, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::inverted_residual},
+    {"inverted_residual.portable.fp32", "InvertedResidual", Isa::portable, false, can_run,
+     cost<Isa::portable>, prepare<Isa::portable>, portable::inverted_residual},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> inverted_residual_kernels() { return kTable; }
+
+}  // namespace saccade::cpu
