@@ -1,6 +1,7 @@
 #include "runtime/plan_cache.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,8 +61,7 @@ struct File {
   }
 };
 
-// Blocks are checked in pieces that the second-level cache holds between reading and summing them, by several
-// threads; the sum of a block is that of its pieces' sums.
+// Blocks are checked in pieces, by several threads; the sum of a block is that of its pieces' sums.
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 
 std::uint64_t block_checksum(std::span<const std::byte> block) {
@@ -71,56 +71,81 @@ std::uint64_t block_checksum(std::span<const std::byte> block) {
   return checksum(std::as_bytes(std::span<const std::uint64_t>(sums)));
 }
 
-/// One piece of a block: where it is read to, and what becomes of it.
+/// One piece of a block.
 struct Piece {
-  std::byte* to;
-  std::size_t size, offset;
+  const std::byte* data;
+  std::size_t size;
   std::uint64_t sum = 0;
 };
 
-bool read_pieces(const File& file, std::vector<Piece>& pieces) {
+// Maps what a piece needs at once rather than page by page; older kernels do not know how, and nothing
+// depends on it.
+void populate(const Piece& piece) noexcept {
+#ifdef MADV_POPULATE_READ
+  const auto address = reinterpret_cast<std::uintptr_t>(piece.data);
+  const std::size_t before = address % kPage;
+  // Below the address there is the same mapping: blocks start on a page of it.
+  (void)::madvise(const_cast<std::byte*>(piece.data) - before, to_page(before + piece.size),
+                  MADV_POPULATE_READ);
+#else
+  (void)piece;
+#endif
+}
+
+void sum_pieces(std::vector<Piece>& pieces) {
   std::atomic<std::size_t> next{0};
-  std::atomic<bool> good{true};
   const auto work = [&] {
-    for (std::size_t i = next++; i < pieces.size() && good; i = next++) {
-      Piece& piece = pieces[i];
-      if (!file.read(piece.to, piece.size, piece.offset)) good = false;
-      piece.sum = checksum({piece.to, piece.size});
+    for (std::size_t i = next++; i < pieces.size(); i = next++) {
+      populate(pieces[i]);
+      pieces[i].sum = checksum({pieces[i].data, pieces[i].size});
     }
   };
   constexpr std::size_t kPiecesAThread = 16, kMostThreads = 4;
   const std::size_t threads = std::min({kMostThreads, static_cast<std::size_t>(platform::available_cpus()),
                                         pieces.size() / kPiecesAThread + 1});
-  {
-    std::vector<std::jthread> helpers;
-    try {
-      for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
-    } catch (const std::system_error&) {
-      // No more threads: those that run do it all.
-    }
-    work();
+  std::vector<std::jthread> helpers;
+  try {
+    for (std::size_t i = 1; i < threads; ++i) helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads: those that run do it all.
   }
-  return good;
+  work();
 }
 
-/// All blocks in one piece of memory, on huge pages where they fill some.
+/// `total` bytes from `offset` on, a multiple of a page, in memory: a small part is read, a large one mapped,
+/// which spares clearing and copying as many pages. Nothing where that fails.
+std::shared_ptr<const std::byte> bring_in(const File& file, std::size_t offset, std::size_t total) {
+  constexpr std::size_t kMapped = std::size_t{2} << 20;
+  if (total < kMapped) {
+    auto memory = std::make_shared<platform::Pages>(std::max<std::size_t>(total, 1));
+    auto* data = static_cast<std::byte*>(memory->data());
+    if (!file.read(data, total, offset)) return nullptr;
+    return {std::move(memory), data};
+  }
+  void* data = ::mmap(nullptr, total, PROT_READ, MAP_PRIVATE, file.fd, static_cast<off_t>(offset));
+  if (data == MAP_FAILED) return nullptr;
+  return {static_cast<const std::byte*>(data),
+          [total](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), total); }};
+}
+
 std::optional<std::vector<compiler::PackedBlock>> read_blocks(const File& file, std::size_t offset,
                                                               const std::vector<std::uint64_t>& sizes,
                                                               const std::vector<std::uint64_t>& sums) {
   std::size_t total = 0;
   for (const std::uint64_t size : sizes) total += to_line(size);
-  auto memory = std::make_shared<platform::Pages>(total);
-  auto* data = static_cast<std::byte*>(memory->data());
+  const std::shared_ptr<const std::byte> memory = bring_in(file, offset, total);
+  if (memory == nullptr) return std::nullopt;
   std::vector<Piece> pieces;
   std::vector<compiler::PackedBlock> blocks;
   std::size_t at = 0;
   for (const std::uint64_t size : sizes) {
-    blocks.push_back({std::shared_ptr<const void>(memory, data + at), size});
+    const std::byte* data = memory.get() + at;
+    blocks.push_back({std::shared_ptr<const void>(memory, data), size});
     for (std::size_t begin = 0; begin < size; begin += kPiece)
-      pieces.push_back({data + at + begin, std::min<std::size_t>(kPiece, size - begin), offset + at + begin});
+      pieces.push_back({data + begin, std::min<std::size_t>(kPiece, size - begin)});
     at += to_line(size);
   }
-  if (!read_pieces(file, pieces)) return std::nullopt;
+  sum_pieces(pieces);
   auto piece = pieces.begin();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     std::vector<std::uint64_t> parts((sizes[i] + kPiece - 1) / kPiece);

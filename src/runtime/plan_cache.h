@@ -35,7 +35,7 @@ class PlanCache {
 
   struct Entry {
     std::vector<std::byte> head;
-    std::vector<compiler::PackedBlock> blocks;  ///< private memory of this process
+    std::vector<compiler::PackedBlock> blocks;  ///< large ones in pages of the file
   };
   /// Marks it as used just now.
   std::optional<Entry> find(Kind kind, const std::string& key) const noexcept;
