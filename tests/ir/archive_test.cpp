@@ -82,7 +82,7 @@ TEST(GraphArchive, LeavesDataOut) {
 TEST(GraphArchive, RefusesDamage) {
   const std::vector<std::byte> whole = bytes_of(sample());
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    ArchiveReader in(std::span(whole).first(size));
+    ArchiveReader in{std::span(whole).first(size)};
     EXPECT_THROW(read_graph(in, nothing), Error) << size;
   }
   std::mt19937 random(1);
