@@ -177,7 +177,9 @@ void add_infer(CLI::App& app) {
                    "Folder for the results: one file an output, '/' in its name as '_'")
       ->required()
       ->type_name("DIR");
-  command->add_option("--isa", options->isa, "Highest instruction set to use: portable, avx2, avx512 or amx")
+  command
+      ->add_option("--isa", options->isa,
+                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni or amx")
       ->type_name("ISA");
   command->add_option("--threads", options->threads, "Threads that share the work")
       ->check(CLI::Range(1, 1024));

@@ -90,7 +90,9 @@ void add_verify(CLI::App& app) {
       ->type_name("DIR");
   command->add_option("--executor", options->executor, "planned (compiled) or reference (plain loops, slow)")
       ->check(CLI::IsMember({"planned", "reference"}));
-  command->add_option("--isa", options->isa, "Highest instruction set to use: portable, avx2, avx512 or amx")
+  command
+      ->add_option("--isa", options->isa,
+                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni or amx")
       ->type_name("ISA");
   command
       ->add_option("--rtol", options->tolerance.relative,

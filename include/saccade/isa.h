@@ -1,6 +1,7 @@
 // Instruction sets that kernels are written for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,8 +9,9 @@
 namespace saccade {
 
 /// Ordered: each contains those before it. `avx2` means AVX2 + FMA + F16C + BMI2, `avx512` means F + BW + DQ
-/// + VL, `amx` means avx512 + AMX-TILE + AMX-BF16 + AMX-INT8.
-enum class Isa : std::uint8_t { portable, avx2, avx512, amx };
+/// + VL, `avx512_vnni` means avx512 + VNNI, `amx` means avx512_vnni + AMX-TILE + AMX-BF16 + AMX-INT8.
+enum class Isa : std::uint8_t { portable, avx2, avx512, avx512_vnni, amx };
+inline constexpr std::size_t kIsaCount = 5;
 
 const char* isa_name(Isa isa) noexcept;
 std::optional<Isa> parse_isa(std::string_view name) noexcept;

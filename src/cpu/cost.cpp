@@ -17,6 +17,11 @@ double multiply_adds_per_ns(Isa isa) noexcept {
   }
 }
 
+double pair_words_per_ns(Isa isa) noexcept {
+  // Two instructions; on many processors with AVX-512 they share the two units of that width.
+  return isa >= Isa::avx512 ? multiply_adds_per_ns(isa) / 2 : multiply_adds_per_ns(isa);
+}
+
 double bytes_per_ns(Isa isa) noexcept { return isa == Isa::portable ? 15 : 25; }
 
 int lanes(Isa isa) noexcept {

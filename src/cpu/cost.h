@@ -12,6 +12,8 @@ namespace saccade::cpu {
 
 /// Multiply-adds a nanosecond of dense fp32 code that keeps the multipliers busy.
 double multiply_adds_per_ns(Isa isa) noexcept;
+/// Words of two products of 16-bit integers a nanosecond, added to sums.
+double pair_words_per_ns(Isa isa) noexcept;
 /// Bytes a nanosecond that a core reads or writes beyond its first-level cache.
 double bytes_per_ns(Isa isa) noexcept;
 /// Vector lanes of an instruction set.

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/conv_bytes/conv_bytes.h"
 #include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/kernels/depthwise/depthwise.h"
+#include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
 #include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
@@ -18,6 +20,7 @@
 #include "cpu/kernels/resize_arg_max/resize_arg_max.h"
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/winograd_bytes/winograd_bytes.h"
 #include "cpu/sabotage.h"
 #include "cpu/target.h"
 
@@ -36,6 +39,9 @@ struct Emulation {
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
     {"conv.dense.avx512.fp32", emulated::conv_dense},
+    {"conv.dense.avx512.int8", emulated::conv_bytes},
+    {"conv.dense.avx512_vnni.int8", emulated::conv_bytes_quads},
+    {"depthwise.avx512.int8", emulated::depthwise_bytes},
     {"conv.few.avx512.fp32", emulated::conv_few},
     {"conv.pointwise.avx512.fp32", emulated::conv_pointwise},
     {"conv.single.avx512.fp32", emulated::conv_single},
@@ -43,12 +49,14 @@ constexpr Emulation kEmulations[] = {
     {"conv_transpose.patch.avx512.fp32", emulated::conv_transpose_patch},
     {"conv.winograd4.avx512.fp32", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
+    {"conv.winograd2.avx512.int8", emulated::winograd_bytes},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},
     {"pool.max.avx512.fp32", emulated::max_pool},
+    {"pool.max.avx512.int8", emulated::max_pool_bytes},
     {"pool.average.avx512.fp32", emulated::average_pool},
     {"reduce.mean.avx512.fp32", emulated::reduce_lines},
     {"reduce.sum.avx512.fp32", emulated::reduce_lines},
@@ -71,8 +79,8 @@ constexpr Emulation kEmulations[] = {
 class EmulatedTarget final : public compiler::Target {
  public:
   EmulatedTarget() {
-    for (const KernelDesc* kernel : target().kernels(Isa::avx512)) {
-      if (kernel->isa != Isa::avx512) continue;
+    for (const KernelDesc* kernel : target().kernels(Isa::avx512_vnni)) {
+      if (kernel->isa < Isa::avx512) continue;
       KernelDesc copy = *before_breaking(kernel);
       copy.name = names_.emplace_back(std::string(kernel->name) + ".emulated");
       copy.isa = Isa::avx2;

@@ -2,15 +2,27 @@
 
 namespace saccade::cpu {
 
-const char* check_image(const compiler::TensorDesc& desc) {
-  if (!desc.present) return "operand missing";
-  if (desc.dtype != DType::f32) return "not float32";
+namespace {
+
+const char* check_form(const compiler::TensorDesc& desc) {
   if (desc.rank() != 4) return "not two-dimensional";
   if (desc.layout != compiler::Layout::channels_last) return "not channels last";
   if (desc.dims[1] > 1 && desc.strides[1] != 1) return "channels of a pixel are not adjacent";
   for (const std::int64_t dim : desc.dims)
     if (dim < 1) return "empty";
   return nullptr;
+}
+
+}  // namespace
+
+const char* check_image(const compiler::TensorDesc& desc) {
+  if (!desc.present) return "operand missing";
+  return desc.dtype == DType::f32 ? check_form(desc) : "not float32";
+}
+
+const char* check_byte_image(const compiler::TensorDesc& desc) {
+  if (!desc.present) return "operand missing";
+  return desc.dtype == DType::i8 || desc.dtype == DType::u8 ? check_form(desc) : "not of 8 bits";
 }
 
 Image read_image(const compiler::TensorDesc& desc) {

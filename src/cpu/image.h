@@ -17,6 +17,8 @@ struct Image {
 /// nullptr if the value is f32, rank 4, channels last, not empty, with the channels of a pixel adjacent; else
 /// why not.
 const char* check_image(const compiler::TensorDesc& desc);
+/// The same for i8 and u8.
+const char* check_byte_image(const compiler::TensorDesc& desc);
 Image read_image(const compiler::TensorDesc& desc);
 
 }  // namespace saccade::cpu

@@ -20,9 +20,12 @@ class CpuTarget final : public compiler::Target {
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
         conv_few_kernels(),
+        conv_bytes_kernels(),
+        depthwise_bytes_kernels(),
         pointwise_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
+        winograd_bytes_kernels(),
         copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
@@ -51,7 +54,7 @@ class CpuTarget final : public compiler::Target {
   }
 
  private:
-  std::array<std::vector<const KernelDesc*>, 4> lists_;
+  std::array<std::vector<const KernelDesc*>, kIsaCount> lists_;
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 // A fused run of elementwise operators on f32, made by the compiler only; its program is read by
-// chain_program.h.
+// chain_program.h. Inputs may be bytes, read as the numbers that they are; `to` makes the result bytes, as a
+// Cast does.
 #include <algorithm>
 
 #include "ops/chain_program.h"
+#include "ops/convert.h"
+#include "ops/dispatch.h"
 #include "ops/indexing.h"
 #include "ops/table.h"
 
@@ -10,26 +13,32 @@ namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"program", AttributeKind::texts, true}};
+constexpr AttributeDef kAttributes[] = {{"program", AttributeKind::texts, true}, {"to", AttributeKind::text}};
 
 void infer(InferContext& context) {
   const auto inputs = static_cast<int>(context.input_count());
   parse_chain(context.node(), inputs);
   Shape shape;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
-    if (context.dtype(i) != DType::f32)
+    if (context.dtype(i) != DType::f32 && context.dtype(i) != DType::u8 && context.dtype(i) != DType::i8)
       context.fail("input " + std::to_string(i) + " is " + dtype_name(context.dtype(i)) +
-                   ", expected float32");
+                   ", expected float32, uint8 or int8");
     shape = broadcast_shapes(context, shape, context.shape(i));
   }
-  context.output(0, DType::f32, shape);
+  const DType to = parse_dtype(context, context.node().text("to", dtype_name(DType::f32)));
+  if (to != DType::f32 && to != DType::u8 && to != DType::i8)
+    context.fail(std::string("result is ") + dtype_name(to) + ", expected float32, uint8 or int8");
+  context.output(0, to, shape);
 }
 
 /// Element by element; each instruction rounds to f32, as a vector kernel does.
 void evaluate(EvalContext& context) {
   const auto inputs = static_cast<int>(context.input_count());
   const ChainProgram program = parse_chain(context.node(), inputs);
-  Tensor& y = context.out();
+  Tensor y(DType::f32, context.output_type(0).shape);
+  std::vector<Tensor> sources;
+  for (std::size_t i = 0; i < context.input_count(); ++i)
+    sources.push_back(convert(context.input(i), DType::f32));
   std::vector<double> registers(static_cast<std::size_t>(inputs) + program.instructions.size());
   std::vector<Strides> strides;
   for (std::size_t i = 0; i < context.input_count(); ++i)
@@ -37,7 +46,7 @@ void evaluate(EvalContext& context) {
   std::vector<std::int64_t> index(y.rank(), 0), offsets(context.input_count(), 0);
   for (std::int64_t o = 0; o < y.count(); ++o) {
     for (std::size_t i = 0; i < offsets.size(); ++i)
-      registers[i] = static_cast<double>(context.input(i).data<float>()[offsets[i]]);
+      registers[i] = static_cast<double>(sources[i].data<float>()[offsets[i]]);
     std::size_t next = offsets.size();
     for (const ChainInstruction& instruction : program.instructions) {
       double operands[2] = {0, 0};
@@ -57,6 +66,7 @@ void evaluate(EvalContext& context) {
       index[axis] = 0;
     }
   }
+  context.set(0, convert(y, context.output_type(0).dtype));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Quantised convolution: exact int32 sums (bias included) times x_scale * w_scale / y_scale in single
 // precision, rounded to even, saturated. Inputs: x, its scale and zero point, w likewise (one value, or one a
-// filter), y's scale and zero point, int32 bias.
+// filter), y's scale and zero point, int32 bias. `low` and `high` bound the result: a fused activation.
 #include "ops/convolution.h"
 #include "ops/quantization.h"
 
@@ -11,7 +11,8 @@ namespace {
 constexpr AttributeDef kAttributes[] = {
     {"strides", AttributeKind::integers}, {"dilations", AttributeKind::integers},
     {"pads", AttributeKind::integers},    {"group", AttributeKind::integer},
-    {"auto_pad", AttributeKind::text},    {"kernel_shape", AttributeKind::integers}};
+    {"auto_pad", AttributeKind::text},    {"kernel_shape", AttributeKind::integers},
+    {"low", AttributeKind::integer},      {"high", AttributeKind::integer}};
 
 void infer(InferContext& context) {
   const Shape y = convolution_shape(context, 3);
@@ -36,13 +37,16 @@ void evaluate(EvalContext& context) {
   visit_integer(context, context.output_type(0).dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     T* y = context.out().template data<T>();
+    constexpr std::int64_t kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+    const auto low = static_cast<T>(std::clamp(context.node().integer("low", kLeast), kLeast, kMost)),
+               high = static_cast<T>(std::clamp(context.node().integer("high", kMost), kLeast, kMost));
     convolve<double>(x, w, context.node().integer("group", 1), window,
                      [&](std::int64_t m, std::int64_t at, const std::vector<double>& sums) {
                        const auto filter = static_cast<std::size_t>(m);
                        const float ratio = combined_scale(x_scale, w_scale[filter], y_scale);
                        for (std::size_t i = 0; i < sums.size(); ++i)
-                         y[at + static_cast<std::int64_t>(i)] =
-                             requantised<T>(sums[i] + bias[filter], ratio, y_zero);
+                         y[at + static_cast<std::int64_t>(i)] = std::min(
+                             high, std::max(low, requantised<T>(sums[i] + bias[filter], ratio, y_zero)));
                      });
   });
 }

@@ -5,6 +5,7 @@ namespace {
 
 constexpr Family kFamilies[] = {
     {"conv", conv_cases},
+    {"conv_bytes", conv_bytes_cases},
     {"copy", copy_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},

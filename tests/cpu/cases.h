@@ -9,6 +9,7 @@
 namespace saccade::kernel_check {
 
 std::vector<Case> conv_cases();
+std::vector<Case> conv_bytes_cases();
 std::vector<Case> copy_cases();
 std::vector<Case> depthwise_cases();
 std::vector<Case> elementwise_cases();

@@ -169,6 +169,59 @@ void add_programs(std::vector<Case>& cases) {
   cases.push_back(chain("constant operand", {"Add %0 %1"}, {tensor({3, 40}), constant({40})}));
 }
 
+/// Dequantise, compute, quantise; every operand may be bytes.
+void add_bytes(std::vector<Case>& cases) {
+  const std::vector<std::string> sum{"Sub %0 3",  "Mul %2 0.03125",   "Mul %1 0.0517578125",
+                                     "Add %3 %4", "Relu %5",          "Div %6 0.0712890625",
+                                     "Round %7",  "Clip %8 -128 127", "Add %9 128"};
+  const auto bytes = [](DType dtype, Input input) { return of_type(dtype, std::move(input)); };
+  for (const DType a : {DType::u8, DType::i8, DType::f32})
+    for (const DType b : {DType::u8, DType::i8})
+      for (const std::int64_t channels : {1, 3, 8, 16, 33, 600}) {
+        const Shape shape{2, channels, 5, 6};
+        const std::string name = std::string(dtype_name(a)) + " and " + dtype_name(b) + ", " +
+                                 std::to_string(channels) + " channels";
+        for (const bool slices : {false, true}) {
+          Case test = chain("sum of " + name + (slices ? " in slices" : ""), sum,
+                            {bytes(a, channels_last(shape, slices ? 3 : 0, slices ? 2 : 0)),
+                             bytes(b, channels_last(shape))},
+                            nhwc(slices ? 1 : 0, slices ? 4 : 0));
+          test.attributes["to"] = std::string(dtype_name(b));
+          if (b == DType::i8)
+            std::get<std::vector<std::string>>(test.attributes["program"]).back() = "Add %9 0";
+          cases.push_back(test);
+        }
+        cases.push_back(chain("gate of " + name, {"Mul %0 0.015625", "Mul %1 0.00390625", "Mul %2 %3"},
+                              {bytes(a, channels_last(shape)), bytes(b, channels_last({2, channels, 1, 1}))},
+                              nhwc()));
+      }
+  for (const DType dtype : {DType::u8, DType::i8}) {
+    const std::string name = std::string(" ") + dtype_name(dtype);
+    cases.push_back(chain("read" + name, {"Add %0 0"}, {bytes(dtype, tensor({3, 1700}))}));
+    cases.push_back(
+        chain("read other order of" + name, {"Mul %0 0.5"}, {bytes(dtype, tensor({2, 5, 6, 7}))}, nhwc()));
+    cases.push_back(
+        chain("broadcast" + name, {"Mul %0 %1", "Add %2 %3"},
+              {tensor({2, 9, 4, 6}), bytes(dtype, tensor({1, 9, 1, 1})), bytes(dtype, tensor({6}))}));
+    // What a Cast does with what the type cannot hold.
+    const float nan = std::nanf("");
+    for (const std::int64_t count : {1, 7, 8, 17, 700}) {
+      std::vector<float> values;
+      const float some[] = {nan,    1e30f,   -1e30f, 255.9f, 256.0f, -0.9f,    -1.0f,     127.5f,
+                            128.0f, -128.9f, -129.f, 2.5f,   3.5f,   INFINITY, -INFINITY, -0.0f};
+      for (std::int64_t i = 0; i < count; ++i) values.push_back(some[i % 16]);
+      Input x = tensor({count});
+      x.value = Tensor::of<float>({count}, std::span<const float>(values));
+      Case store = chain("store" + name + " " + std::to_string(count), {"Add %0 0"}, {x});
+      store.attributes["to"] = std::string(dtype_name(dtype));
+      cases.push_back(store);
+    }
+    Case turned = chain("store other order of" + name, {"Mul %0 100"}, {tensor({2, 5, 6, 7})}, nhwc());
+    turned.attributes["to"] = std::string(dtype_name(dtype));
+    cases.push_back(turned);
+  }
+}
+
 }  // namespace
 
 std::vector<Case> elementwise_cases() {
@@ -176,6 +229,7 @@ std::vector<Case> elementwise_cases() {
   add_functions(cases);
   add_broadcasts(cases);
   add_programs(cases);
+  add_bytes(cases);
   return cases;
 }
 

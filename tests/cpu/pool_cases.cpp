@@ -57,6 +57,13 @@ std::vector<Case> pool_cases() {
         {"kernel_shape", Numbers{3, 3}}, {"strides", Numbers{2, 2}}, {"auto_pad", std::string("same_upper")}};
     cases.push_back(pool("same_upper", op, same, channels_last({1, 10, 8, 7})));
   }
+  for (const DType dtype : {DType::u8, DType::i8})
+    for (Case test : std::vector<Case>(cases)) {
+      if (test.op != "MaxPool") continue;
+      test.name += std::string(" of ") + dtype_name(dtype);
+      test.inputs[0].dtype = dtype;
+      cases.push_back(std::move(test));
+    }
   for (const bool ceil_mode : {false, true}) {
     ir::Attributes include = window({3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}, ceil_mode);
     include["count_include_pad"] = std::int64_t{1};

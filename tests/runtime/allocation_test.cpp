@@ -143,7 +143,7 @@ TEST(Allocation, SteadyStateAllocatesNothing) {
   GTEST_SKIP() << "sanitizers bring their own allocator";
 #endif
   const Model model = network();
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx}) {
     if (isa > active_isa()) continue;
     CompileOptions options;
     options.max_isa = isa;

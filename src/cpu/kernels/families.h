@@ -10,9 +10,12 @@ namespace saccade::cpu {
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
 std::span<const compiler::KernelDesc> inverted_residual_kernels();
+std::span<const compiler::KernelDesc> conv_bytes_kernels();
+std::span<const compiler::KernelDesc> depthwise_bytes_kernels();
 std::span<const compiler::KernelDesc> pointwise_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
+std::span<const compiler::KernelDesc> winograd_bytes_kernels();
 std::span<const compiler::KernelDesc> copy_kernels();
 std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();

@@ -150,6 +150,63 @@ struct Int {
   }
 }
 
+/// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
+struct Sums {
+  __m256i v;
+};
+[[gnu::always_inline]] inline Sums load_sums(const int* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))};
+}
+[[gnu::always_inline]] inline Int load_words(const void* p) {
+  return {_mm256_loadu_si256(static_cast<const __m256i*>(p))};
+}
+[[gnu::always_inline]] inline Int broadcast_word(const void* p) {
+  int word = 0;
+  __builtin_memcpy(&word, p, sizeof word);
+  return {_mm256_set1_epi32(word)};
+}
+/// c + the products of the 16-bit integers of each word, exactly.
+[[gnu::always_inline]] inline Sums add_pairs(Sums c, Int a, Int b) {
+  return {_mm256_add_epi32(c.v, _mm256_madd_epi16(a.v, b.v))};
+}
+[[gnu::always_inline]] inline Vec to_float(Sums a) { return {_mm256_cvtepi32_ps(a.v)}; }
+/// The 16-bit integers of both, in turn: of the lower and of the upper half of every 128 bits.
+[[gnu::always_inline]] inline Int interleave_low(Int a, Int b) { return {_mm256_unpacklo_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int interleave_high(Int a, Int b) { return {_mm256_unpackhi_epi16(a.v, b.v)}; }
+/// The lowest byte of every lane.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int a) {
+  const __m256i four = _mm256_shuffle_epi8(a.v, _mm256_set1_epi32(0x0C080400));
+  const __m256i eight = _mm256_permutevar8x32_epi32(four, _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4));
+  _mm_storel_epi64(static_cast<__m128i*>(p), _mm256_castsi256_si128(eight));
+}
+/// The lowest byte of every lane of what interleave_low and interleave_high led to, in the first order.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int low, Int high) {
+  const __m256i shorts = _mm256_and_si256(_mm256_packs_epi32(low.v, high.v), _mm256_set1_epi16(255));
+  const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(shorts, shorts), 0x08);
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(bytes));
+}
+[[gnu::always_inline]] inline Sums no_sums() { return {_mm256_setzero_si256()}; }
+[[gnu::always_inline]] inline void store_sums(int* p, Sums a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Sums operator+(Sums a, Sums b) { return {_mm256_add_epi32(a.v, b.v)}; }
+[[gnu::always_inline]] inline Sums operator-(Sums a, Sums b) { return {_mm256_sub_epi32(a.v, b.v)}; }
+/// Rounded down.
+[[gnu::always_inline]] inline Sums quarter(Sums a) { return {_mm256_srai_epi32(a.v, 2)}; }
+/// Bytes as integers of 16 bits, two a word.
+[[gnu::always_inline]] inline Int load_shorts(const unsigned char* p) {
+  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+[[gnu::always_inline]] inline Int load_shorts(const signed char* p) {
+  return {_mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+[[gnu::always_inline]] inline void store_words(void* p, Int a) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm256_set1_epi16(x)}; }
+[[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm256_add_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm256_sub_epi16(a.v, b.v)}; }
+
 #include "cpu/simd/math.inl"
 
 }  // namespace

@@ -155,6 +155,64 @@ struct Int {
   }
 }
 
+/// Sums of products of small integers. Words hold two integers of 16 bits or four of 8. A vector of 32-bit
+/// lanes: GCC 12 copies and spills a __m512i around every vpdpbusd.
+struct Sums {
+  int v __attribute__((vector_size(64)));
+};
+[[gnu::always_inline]] inline Sums load_sums(const int* p) {
+  return {reinterpret_cast<decltype(Sums::v)>(_mm512_loadu_si512(p))};
+}
+[[gnu::always_inline]] inline Int load_words(const void* p) { return {_mm512_loadu_si512(p)}; }
+[[gnu::always_inline]] inline Int broadcast_word(const void* p) {
+  int word = 0;
+  __builtin_memcpy(&word, p, sizeof word);
+  return {_mm512_set1_epi32(word)};
+}
+/// c + the products of the 16-bit integers of each word, exactly.
+[[gnu::always_inline]] inline Sums add_pairs(Sums c, Int a, Int b) {
+  return {c.v + reinterpret_cast<decltype(c.v)>(_mm512_madd_epi16(a.v, b.v))};
+}
+#ifdef __AVX512VNNI__
+/// c + the products of unsigned bytes `a` and signed bytes `b` of each word, exactly.
+[[gnu::always_inline]] inline Sums add_quads(Sums c, Int a, Int b) {
+  return {reinterpret_cast<decltype(c.v)>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(c.v), a.v, b.v))};
+}
+#endif
+[[gnu::always_inline]] inline Vec to_float(Sums a) {
+  return {_mm512_cvtepi32_ps(reinterpret_cast<__m512i>(a.v))};
+}
+/// The 16-bit integers of both, in turn: of the lower and of the upper half of every 128 bits.
+[[gnu::always_inline]] inline Int interleave_low(Int a, Int b) { return {_mm512_unpacklo_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int interleave_high(Int a, Int b) { return {_mm512_unpackhi_epi16(a.v, b.v)}; }
+/// The lowest byte of every lane.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int a) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm512_cvtepi32_epi8(a.v));
+}
+/// The lowest byte of every lane of what interleave_low and interleave_high led to, in the first order.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int low, Int high) {
+  _mm256_storeu_si256(static_cast<__m256i*>(p), _mm512_cvtepi16_epi8(_mm512_packs_epi32(low.v, high.v)));
+}
+[[gnu::always_inline]] inline Sums no_sums() { return {decltype(Sums::v){}}; }
+[[gnu::always_inline]] inline void store_sums(int* p, Sums a) {
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(a.v));
+}
+[[gnu::always_inline]] inline Sums operator+(Sums a, Sums b) { return {a.v + b.v}; }
+[[gnu::always_inline]] inline Sums operator-(Sums a, Sums b) { return {a.v - b.v}; }
+/// Rounded down.
+[[gnu::always_inline]] inline Sums quarter(Sums a) { return {a.v >> 2}; }
+/// Bytes as integers of 16 bits, two a word.
+[[gnu::always_inline]] inline Int load_shorts(const unsigned char* p) {
+  return {_mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+[[gnu::always_inline]] inline Int load_shorts(const signed char* p) {
+  return {_mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+}
+[[gnu::always_inline]] inline void store_words(void* p, Int a) { _mm512_storeu_si512(p, a.v); }
+[[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm512_set1_epi16(x)}; }
+[[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm512_add_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm512_sub_epi16(a.v, b.v)}; }
+
 #include "cpu/simd/math.inl"
 
 }  // namespace

@@ -219,6 +219,107 @@ struct Int {
   }
 }
 
+/// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
+struct Sums {
+  __m256i lo, hi;
+};
+[[gnu::always_inline]] inline Sums load_sums(const int* p) {
+  return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)),
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + 8))};
+}
+[[gnu::always_inline]] inline Int load_words(const void* p) {
+  const auto* half = static_cast<const __m256i*>(p);
+  return {_mm256_loadu_si256(half), _mm256_loadu_si256(half + 1)};
+}
+[[gnu::always_inline]] inline Int broadcast_word(const void* p) {
+  int word = 0;
+  __builtin_memcpy(&word, p, sizeof word);
+  return {_mm256_set1_epi32(word), _mm256_set1_epi32(word)};
+}
+/// c + the products of the 16-bit integers of each word, exactly.
+[[gnu::always_inline]] inline Sums add_pairs(Sums c, Int a, Int b) {
+  return {_mm256_add_epi32(c.lo, _mm256_madd_epi16(a.lo, b.lo)),
+          _mm256_add_epi32(c.hi, _mm256_madd_epi16(a.hi, b.hi))};
+}
+[[gnu::always_inline]] inline __m256i add_quads(__m256i c, __m256i a, __m256i b) {
+  const __m256i low = _mm256_set1_epi16(255);
+  const __m256i even =
+      _mm256_madd_epi16(_mm256_and_si256(a, low), _mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8));
+  const __m256i odd = _mm256_madd_epi16(_mm256_srli_epi16(a, 8), _mm256_srai_epi16(b, 8));
+  return _mm256_add_epi32(c, _mm256_add_epi32(even, odd));
+}
+/// c + the products of unsigned bytes `a` and signed bytes `b` of each word, exactly.
+[[gnu::always_inline]] inline Sums add_quads(Sums c, Int a, Int b) {
+  return {add_quads(c.lo, a.lo, b.lo), add_quads(c.hi, a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Vec to_float(Sums a) {
+  return {_mm256_cvtepi32_ps(a.lo), _mm256_cvtepi32_ps(a.hi)};
+}
+/// The 16-bit integers of both, in turn: of the lower and of the upper half of every 128 bits.
+[[gnu::always_inline]] inline Int interleave_low(Int a, Int b) {
+  return {_mm256_unpacklo_epi16(a.lo, b.lo), _mm256_unpacklo_epi16(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Int interleave_high(Int a, Int b) {
+  return {_mm256_unpackhi_epi16(a.lo, b.lo), _mm256_unpackhi_epi16(a.hi, b.hi)};
+}
+/// The lowest byte of every lane.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int a) {
+  const __m256i pick = _mm256_set1_epi32(0x0C080400), order = _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4);
+  const __m256i lo = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(a.lo, pick), order);
+  const __m256i hi = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(a.hi, pick), order);
+  auto* to = static_cast<__m128i*>(p);
+  _mm_storel_epi64(to, _mm256_castsi256_si128(lo));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(static_cast<char*>(p) + 8), _mm256_castsi256_si128(hi));
+}
+[[gnu::always_inline]] inline void store_bytes(void* p, __m256i low, __m256i high) {
+  const __m256i shorts = _mm256_and_si256(_mm256_packs_epi32(low, high), _mm256_set1_epi16(255));
+  const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(shorts, shorts), 0x08);
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm256_castsi256_si128(bytes));
+}
+/// The lowest byte of every lane of what interleave_low and interleave_high led to, in the first order.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int low, Int high) {
+  store_bytes(p, low.lo, high.lo);
+  store_bytes(static_cast<char*>(p) + 16, low.hi, high.hi);
+}
+[[gnu::always_inline]] inline Sums no_sums() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+[[gnu::always_inline]] inline void store_sums(int* p, Sums a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), a.lo);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p + 8), a.hi);
+}
+[[gnu::always_inline]] inline Sums operator+(Sums a, Sums b) {
+  return {_mm256_add_epi32(a.lo, b.lo), _mm256_add_epi32(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Sums operator-(Sums a, Sums b) {
+  return {_mm256_sub_epi32(a.lo, b.lo), _mm256_sub_epi32(a.hi, b.hi)};
+}
+/// Rounded down.
+[[gnu::always_inline]] inline Sums quarter(Sums a) {
+  return {_mm256_srai_epi32(a.lo, 2), _mm256_srai_epi32(a.hi, 2)};
+}
+/// Bytes as integers of 16 bits, two a word.
+[[gnu::always_inline]] inline Int load_shorts(const unsigned char* p) {
+  const auto* half = reinterpret_cast<const __m128i*>(p);
+  return {_mm256_cvtepu8_epi16(_mm_loadu_si128(half)), _mm256_cvtepu8_epi16(_mm_loadu_si128(half + 1))};
+}
+[[gnu::always_inline]] inline Int load_shorts(const signed char* p) {
+  const auto* half = reinterpret_cast<const __m128i*>(p);
+  return {_mm256_cvtepi8_epi16(_mm_loadu_si128(half)), _mm256_cvtepi8_epi16(_mm_loadu_si128(half + 1))};
+}
+[[gnu::always_inline]] inline void store_words(void* p, Int a) {
+  auto* half = static_cast<__m256i*>(p);
+  _mm256_storeu_si256(half, a.lo);
+  _mm256_storeu_si256(half + 1, a.hi);
+}
+[[gnu::always_inline]] inline Int broadcast_short(short x) {
+  return {_mm256_set1_epi16(x), _mm256_set1_epi16(x)};
+}
+[[gnu::always_inline]] inline Int add_shorts(Int a, Int b) {
+  return {_mm256_add_epi16(a.lo, b.lo), _mm256_add_epi16(a.hi, b.hi)};
+}
+[[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) {
+  return {_mm256_sub_epi16(a.lo, b.lo), _mm256_sub_epi16(a.hi, b.hi)};
+}
+
 #include "cpu/simd/math.inl"
 
 }  // namespace

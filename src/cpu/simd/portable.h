@@ -178,6 +178,64 @@ struct Int {
   _MM_TRANSPOSE4_PS(r[0].v, r[1].v, r[2].v, r[3].v);
 }
 
+/// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
+struct Sums {
+  __m128i v;
+};
+[[gnu::always_inline]] inline Sums load_sums(const int* p) {
+  return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
+}
+[[gnu::always_inline]] inline Int load_words(const void* p) {
+  return {_mm_loadu_si128(static_cast<const __m128i*>(p))};
+}
+[[gnu::always_inline]] inline Int broadcast_word(const void* p) {
+  int word = 0;
+  __builtin_memcpy(&word, p, sizeof word);
+  return {_mm_set1_epi32(word)};
+}
+/// c + the products of the 16-bit integers of each word, exactly.
+[[gnu::always_inline]] inline Sums add_pairs(Sums c, Int a, Int b) {
+  return {_mm_add_epi32(c.v, _mm_madd_epi16(a.v, b.v))};
+}
+[[gnu::always_inline]] inline Vec to_float(Sums a) { return {_mm_cvtepi32_ps(a.v)}; }
+/// The 16-bit integers of both, in turn: of the lower and of the upper half of every 128 bits.
+[[gnu::always_inline]] inline Int interleave_low(Int a, Int b) { return {_mm_unpacklo_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int interleave_high(Int a, Int b) { return {_mm_unpackhi_epi16(a.v, b.v)}; }
+/// The lowest byte of every lane.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int a) {
+  const __m128i low = _mm_and_si128(a.v, _mm_set1_epi32(255));
+  const __m128i shorts = _mm_packs_epi32(low, low);
+  const int word = _mm_cvtsi128_si32(_mm_packus_epi16(shorts, shorts));
+  __builtin_memcpy(p, &word, sizeof word);
+}
+/// The lowest byte of every lane of what interleave_low and interleave_high led to, in the first order.
+[[gnu::always_inline]] inline void store_bytes(void* p, Int low, Int high) {
+  const __m128i shorts = _mm_and_si128(_mm_packs_epi32(low.v, high.v), _mm_set1_epi16(255));
+  _mm_storel_epi64(static_cast<__m128i*>(p), _mm_packus_epi16(shorts, shorts));
+}
+[[gnu::always_inline]] inline Sums no_sums() { return {_mm_setzero_si128()}; }
+[[gnu::always_inline]] inline void store_sums(int* p, Sums a) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Sums operator+(Sums a, Sums b) { return {_mm_add_epi32(a.v, b.v)}; }
+[[gnu::always_inline]] inline Sums operator-(Sums a, Sums b) { return {_mm_sub_epi32(a.v, b.v)}; }
+/// Rounded down.
+[[gnu::always_inline]] inline Sums quarter(Sums a) { return {_mm_srai_epi32(a.v, 2)}; }
+/// Bytes as integers of 16 bits, two a word.
+[[gnu::always_inline]] inline Int load_shorts(const unsigned char* p) {
+  return {_mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)), _mm_setzero_si128())};
+}
+[[gnu::always_inline]] inline Int load_shorts(const signed char* p) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return {_mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8)};
+}
+[[gnu::always_inline]] inline void store_words(void* p, Int a) {
+  _mm_storeu_si128(static_cast<__m128i*>(p), a.v);
+}
+[[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm_set1_epi16(x)}; }
+[[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm_add_epi16(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm_sub_epi16(a.v, b.v)}; }
+
 #include "cpu/simd/math.inl"
 
 }  // namespace

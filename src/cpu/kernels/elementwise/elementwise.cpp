@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -83,15 +84,28 @@ int literal_count(const ops::ChainProgram& program) {
   return count;
 }
 
+std::optional<ElementwiseType> type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return ElementwiseType::real;
+    case DType::u8:
+      return ElementwiseType::unsigned_bytes;
+    case DType::i8:
+      return ElementwiseType::signed_bytes;
+    default:
+      return std::nullopt;
+  }
+}
+
 const char* can_run(const KernelQuery& query) {
   if (query.outputs.size() != 1 || query.inputs.empty()) return "operands missing";
   if (query.inputs.size() > kElementwiseInputs) return "too many inputs";
   const TensorDesc& y = query.outputs[0];
-  if (y.dtype != DType::f32) return "not float32";
+  if (!type_of(y.dtype)) return "not float32 or of 8 bits";
   if (y.rank() > kElementwiseDims) return "too many dimensions";
   if (y.count() == 0) return "empty";
   for (const TensorDesc& x : query.inputs) {
-    if (!x.present || x.dtype != DType::f32) return "an input is absent or not float32";
+    if (!x.present || !type_of(x.dtype)) return "an input is absent, or not float32 or of 8 bits";
     if (x.rank() > y.rank()) return "an input has more dimensions than the output";
   }
   const ops::ChainProgram program = ops::parse_chain(query.node, static_cast<int>(query.inputs.size()));
@@ -154,7 +168,11 @@ void set_space(const KernelQuery& query, ElementwiseState& s) {
     for (std::size_t i = 0; i < query.inputs.size(); ++i) s.inputs[i].strides[d] = dims[d].strides[i + 1];
     if (d + 2 < dims.size()) outer *= dims[d].size;
   }
-  for (int i = 0; i < s.input_count; ++i) s.inputs[i].number = i;
+  for (int i = 0; i < s.input_count; ++i) {
+    s.inputs[i].number = i;
+    s.inputs[i].type = *type_of(query.inputs[static_cast<std::size_t>(i)].dtype);
+  }
+  s.dst_type = *type_of(query.outputs[0].dtype);
   const std::int64_t height = s.dims[s.rank - 2], width = s.dims[s.rank - 1];
   s.rows = std::clamp<std::int64_t>(kElementwiseBlock / width, 1, height);
   s.pieces =
@@ -285,8 +303,9 @@ template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const auto count = static_cast<double>(query.outputs[0].count());
   const ops::ChainProgram program = ops::parse_chain(query.node, static_cast<int>(query.inputs.size()));
-  double bytes = 4 * count;
-  for (const TensorDesc& x : query.inputs) bytes += 4 * static_cast<double>(x.count());
+  double bytes = static_cast<double>(dtype_size(query.outputs[0].dtype)) * count;
+  for (const TensorDesc& x : query.inputs)
+    bytes += static_cast<double>(dtype_size(x.dtype)) * static_cast<double>(x.count());
   double work = 0;
   for (const auto& instruction : program.instructions) {
     const Coded* coded = find_code(instruction.op->name);

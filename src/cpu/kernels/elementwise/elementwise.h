@@ -1,4 +1,5 @@
-// Fused elementwise programs on f32: what prepare() hands to the kernels, and their entry points.
+// Fused elementwise programs on f32, with operands of f32 or bytes: what prepare() hands to the kernels, and
+// their entry points.
 #pragma once
 
 #include <cstdint>
@@ -60,9 +61,13 @@ constexpr int kElementwiseSlots = 32;
 /// Elements handled at a time: a slot of the scratch.
 constexpr int kElementwiseBlock = 512;
 
+/// What is stored of an operand; the arithmetic is that of floats.
+enum class ElementwiseType : int { real, unsigned_bytes, signed_bytes };
+
 struct ElementwiseInput {
   std::int64_t strides[kElementwiseDims];  ///< 0 where it is broadcast
   int number;                              ///< of the node's input; its slot is its place in the list
+  ElementwiseType type;
 };
 
 /// The iteration space is dims, outermost first, at least two of them; the last is a row. A block is `rows`
@@ -72,6 +77,7 @@ struct ElementwiseState {
   int rank;
   std::int64_t dims[kElementwiseDims];
   std::int64_t dst_strides[kElementwiseDims];
+  ElementwiseType dst_type;
   int input_count, literal_count, slot_count, instruction_count;
   ElementwiseInput inputs[kElementwiseInputs];
   float literals[kElementwiseSlots];

@@ -18,7 +18,7 @@ struct Walk {
   const compiler::KernelArgs* args;
   Slot slots[kElementwiseSlots];
   /// Source and length of what was spread, or computed, into the slot last.
-  const float* origin[kElementwiseSlots];
+  const void* origin[kElementwiseSlots];
   std::int64_t length[kElementwiseSlots];
   float* scratch;
 
@@ -66,9 +66,73 @@ inline void gather_rows(const float* from, float* to, std::int64_t row_stride, s
   }
 }
 
+/// Rows of bytes as floats next to each other.
+template <class T>
+inline void spread_bytes(const T* from, std::int64_t row_stride, std::int64_t stride, std::int64_t rows,
+                         std::int64_t columns, float* to) {
+  for (std::int64_t r = 0; r < rows; ++r, from += row_stride, to += columns) {
+    if (stride == 1) {
+      for (std::int64_t i = 0; i < columns; ++i) to[i] = static_cast<float>(from[i]);
+    } else {
+      for (std::int64_t i = 0; i < columns; ++i) to[i] = static_cast<float>(from[i * stride]);
+    }
+  }
+}
+
+/// Floats next to each other as rows of bytes: towards zero, saturated, 0 where there is no number.
+inline void gather_bytes(const float* from, unsigned char* to, std::int64_t row_stride, std::int64_t stride,
+                         std::int64_t rows, std::int64_t columns, bool is_signed) {
+  const Vec low = broadcast(is_signed ? -128.0f : 0.0f), high = broadcast(is_signed ? 127.0f : 255.0f);
+  for (std::int64_t r = 0; r < rows; ++r, to += row_stride) {
+    for (std::int64_t i = 0; i < columns; i += kLanes) {
+      const std::int64_t left = columns - i, count = left < kLanes ? left : kLanes;
+      Vec v = count == kLanes ? load(from) : load_first(from, static_cast<int>(count));
+      v = min(high, max(low, select(is_nan(v), zero(), v)));
+      if (stride == 1 && count == kLanes) {
+        store_bytes(to + i, truncate(v));
+      } else {
+        unsigned char bytes[kLanes];
+        store_bytes(bytes, truncate(v));
+        for (std::int64_t k = 0; k < count; ++k) to[(i + k) * stride] = bytes[k];
+      }
+      from += count;
+    }
+  }
+}
+
+/// An input of bytes: always spread into its slot.
+inline void bind_bytes(Walk& walk, int slot_number, const Block& block) {
+  const ElementwiseState& s = *walk.s;
+  const ElementwiseInput& input = s.inputs[slot_number];
+  const auto* base = static_cast<const unsigned char*>(walk.args->src[input.number]);
+  for (int d = 0; d < s.rank; ++d) base += block.at[d] * input.strides[d];
+  std::int64_t row_stride = input.strides[s.rank - 2], rows = block.rows, columns = block.columns;
+  const std::int64_t stride = input.strides[s.rank - 1];
+  const bool scalar = (rows == 1 || row_stride == 0) && stride == 0;
+  const bool moves = rows > 1 && row_stride != 0;
+  if (scalar) rows = columns = 1;
+  if (stride == 1 && row_stride == columns) {
+    columns *= rows;
+    rows = 1;
+  }
+  const std::int64_t length = rows * columns;
+  const bool changed = base != walk.origin[slot_number] || length > walk.length[slot_number] || moves;
+  float* to = walk.room(slot_number);
+  if (changed) {
+    if (input.type == ElementwiseType::signed_bytes)
+      spread_bytes(reinterpret_cast<const signed char*>(base), row_stride, stride, rows, columns, to);
+    else
+      spread_bytes(base, row_stride, stride, rows, columns, to);
+    walk.length[slot_number] = length;
+  }
+  walk.slots[slot_number] = {to, scalar, changed};
+  walk.origin[slot_number] = base;
+}
+
 inline void bind_input(Walk& walk, int slot_number, const Block& block) {
   const ElementwiseState& s = *walk.s;
   const ElementwiseInput& input = s.inputs[slot_number];
+  if (input.type != ElementwiseType::real) return bind_bytes(walk, slot_number, block);
   const auto* base = static_cast<const float*>(walk.args->src[input.number]);
   for (int d = 0; d < s.rank; ++d) base += block.at[d] * input.strides[d];
   const std::int64_t row_stride = input.strides[s.rank - 2], stride = input.strides[s.rank - 1];
@@ -100,10 +164,12 @@ inline void run_block(Walk& walk, const Block& block) {
   const ElementwiseState& s = *walk.s;
   for (int i = 0; i < s.input_count; ++i) bind_input(walk, i, block);
   const auto n = static_cast<int>(block.rows * block.columns);
-  auto* dst = static_cast<float*>(walk.args->dst[0]);
-  for (int d = 0; d < s.rank; ++d) dst += block.at[d] * s.dst_strides[d];
+  const bool bytes = s.dst_type != ElementwiseType::real;
+  std::int64_t offset = 0;
+  for (int d = 0; d < s.rank; ++d) offset += block.at[d] * s.dst_strides[d];
+  float* dst = bytes ? nullptr : static_cast<float*>(walk.args->dst[0]) + offset;
   const std::int64_t row_stride = s.dst_strides[s.rank - 2], stride = s.dst_strides[s.rank - 1];
-  const bool direct = (stride == 1 || block.columns == 1) && (block.rows == 1 || row_stride == block.columns);
+  const bool direct = !bytes && (stride == 1 || block.columns == 1) && (block.rows == 1 || row_stride == block.columns);
   for (int i = 0; i < s.instruction_count; ++i) {
     const ElementwiseInstruction& in = s.instructions[i];
     const bool last = i + 1 == s.instruction_count;
@@ -125,7 +191,11 @@ inline void run_block(Walk& walk, const Block& block) {
         a.data = walk.room(s.slot_count);
       }
       run_instruction(in, a.data, b.data, b.scalar, to, n);
-      if (!direct) gather_rows(to, dst, row_stride, stride, block.rows, block.columns);
+      if (bytes)
+        gather_bytes(to, static_cast<unsigned char*>(walk.args->dst[0]) + offset, row_stride, stride, block.rows,
+                     block.columns, s.dst_type == ElementwiseType::signed_bytes);
+      else if (!direct)
+        gather_rows(to, dst, row_stride, stride, block.rows, block.columns);
       return;
     }
     const int count = scalar ? 1 : n;

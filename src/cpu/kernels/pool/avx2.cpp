@@ -7,7 +7,8 @@ namespace {
 #include "cpu/kernels/pool/pool.inl"
 }  // namespace
 
-void max_pool(const compiler::KernelArgs& args) noexcept { run_pool<Largest>(args); }
-void average_pool(const compiler::KernelArgs& args) noexcept { run_pool<Average>(args); }
+void max_pool(const compiler::KernelArgs& args) noexcept { run_pool<OfFloats<Largest>, float>(args); }
+void max_pool_bytes(const compiler::KernelArgs& args) noexcept { run_pool_bytes(args); }
+void average_pool(const compiler::KernelArgs& args) noexcept { run_pool<OfFloats<Average>, float>(args); }
 
 }  // namespace saccade::cpu::avx2

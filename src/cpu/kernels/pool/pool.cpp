@@ -16,13 +16,16 @@ using compiler::KernelDesc;
 using compiler::KernelQuery;
 using compiler::PreparedKernel;
 
+using Check = const char* (*)(const compiler::TensorDesc&);
+
+template <Check kCheck>
 const char* can_run(const KernelQuery& query) {
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() != 1) return "operands missing";
   if (query.outputs.empty() || (query.outputs.size() > 1 && query.outputs[1].present))
     return "indices are wanted";
-  if (const char* why = check_image(query.inputs[0])) return why;
-  if (const char* why = check_image(query.outputs[0])) return why;
+  if (const char* why = kCheck(query.inputs[0])) return why;
+  if (const char* why = kCheck(query.outputs[0])) return why;
   return nullptr;
 }
 
@@ -41,9 +44,10 @@ double cost(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
   const auto vectors = static_cast<double>((x.channels + lanes(kIsa) - 1) / lanes(kIsa));
   const auto taps = static_cast<double>(window[0].kernel * window[1].kernel);
+  const auto size = static_cast<double>(dtype_size(query.inputs[0].dtype));
   const double bytes =
-      4.0 * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
-  return static_cast<double>(x.batch * y.height * y.width) * vectors * taps * 0.25 +
+      size * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
+  return static_cast<double>(x.batch * y.height * y.width) * vectors * taps * size / 16 +
          bytes / bytes_per_ns(kIsa);
 }
 
@@ -60,6 +64,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   p.kernel_h = h.kernel, p.kernel_w = w.kernel, p.stride_h = h.stride, p.stride_w = w.stride;
   p.dilation_h = h.dilation, p.dilation_w = w.dilation, p.pad_top = h.pad_begin, p.pad_left = w.pad_begin;
   p.covered_h = h.in + h.pad_end, p.covered_w = w.in + w.pad_end;
+  p.is_signed = query.inputs[0].dtype == DType::i8;
   p.count_padding = query.node.integer("count_include_pad", 0) != 0;
   // A task reads about 64 KB, so that small maps are not cut and large ones balance.
   constexpr std::int64_t kTaskElements = 16384;
@@ -73,17 +78,24 @@ PreparedKernel prepare(const KernelQuery& query) {
 }
 
 constexpr KernelDesc kTable[] = {
-    {"pool.max.avx512.fp32", "MaxPool", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
+    {"pool.max.avx512.fp32", "MaxPool", Isa::avx512, false, can_run<check_image>, cost<Isa::avx512>, prepare,
      avx512::max_pool},
-    {"pool.average.avx512.fp32", "AveragePool", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
-     avx512::average_pool},
-    {"pool.max.avx2.fp32", "MaxPool", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare, avx2::max_pool},
-    {"pool.average.avx2.fp32", "AveragePool", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare,
-     avx2::average_pool},
-    {"pool.max.portable.fp32", "MaxPool", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::max_pool},
-    {"pool.average.portable.fp32", "AveragePool", Isa::portable, false, can_run, cost<Isa::portable>, prepare,
-     portable::average_pool},
+    {"pool.max.avx512.int8", "MaxPool", Isa::avx512, false, can_run<check_byte_image>, cost<Isa::avx512>,
+     prepare, avx512::max_pool_bytes},
+    {"pool.average.avx512.fp32", "AveragePool", Isa::avx512, false, can_run<check_image>, cost<Isa::avx512>,
+     prepare, avx512::average_pool},
+    {"pool.max.avx2.fp32", "MaxPool", Isa::avx2, false, can_run<check_image>, cost<Isa::avx2>, prepare,
+     avx2::max_pool},
+    {"pool.max.avx2.int8", "MaxPool", Isa::avx2, false, can_run<check_byte_image>, cost<Isa::avx2>, prepare,
+     avx2::max_pool_bytes},
+    {"pool.average.avx2.fp32", "AveragePool", Isa::avx2, false, can_run<check_image>, cost<Isa::avx2>,
+     prepare, avx2::average_pool},
+    {"pool.max.portable.fp32", "MaxPool", Isa::portable, false, can_run<check_image>, cost<Isa::portable>,
+     prepare, portable::max_pool},
+    {"pool.max.portable.int8", "MaxPool", Isa::portable, false, can_run<check_byte_image>,
+     cost<Isa::portable>, prepare, portable::max_pool_bytes},
+    {"pool.average.portable.fp32", "AveragePool", Isa::portable, false, can_run<check_image>,
+     cost<Isa::portable>, prepare, portable::average_pool},
 };
 
 }  // namespace

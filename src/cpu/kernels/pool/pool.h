@@ -16,23 +16,28 @@ struct PoolParams {
   std::int64_t covered_h,
       covered_w;             ///< sizes with the declared end padding: taps before these count as covered
   std::int64_t band, bands;  ///< a task is `band` output rows of one image
+  bool is_signed;            ///< of bytes
   bool count_padding;        ///< average: divide by the covered cells, not by those inside the input
 };
 
 namespace portable {
 void max_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void max_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void max_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void max_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 

@@ -24,8 +24,9 @@ inline PoolTaps pool_taps(std::int64_t origin, std::int64_t size, std::int64_t c
 }
 
 /// The cells of one window that lie inside the input.
+template <class T>
 struct PoolCells {
-  const float* corner;
+  const T* corner;
   std::int64_t rows, columns, row_step, column_step;
   float divisor;
 };
@@ -45,7 +46,7 @@ struct Average {
 /// kCount vectors of channels of one output: neighbours from `channel` on, but the last one starts at `last` and has `tail`
 /// lanes. A row of taps is summed apart, so that the error of a large window grows with its sides and not with its area.
 template <class Kind, int kCount>
-[[gnu::always_inline]] inline void pool_vectors(const PoolCells& cells, std::int64_t channel, std::int64_t last, int tail,
+[[gnu::always_inline]] inline void pool_vectors(const PoolCells<float>& cells, std::int64_t channel, std::int64_t last, int tail,
                                                 float* dst) {
   Vec total[kCount];
 #pragma GCC unroll 4
@@ -69,7 +70,7 @@ template <class Kind, int kCount>
 }
 
 template <class Kind>
-inline void pool_output(const PoolCells& cells, std::int64_t channels, float* dst) {
+inline void pool_output(const PoolCells<float>& cells, std::int64_t channels, float* dst) {
   if (channels < kLanes) return pool_vectors<Kind, 1>(cells, 0, 0, static_cast<int>(channels), dst);
   std::int64_t c = 0;
   for (; c + 4 * kLanes <= channels; c += 4 * kLanes) pool_vectors<Kind, 4>(cells, c, c + 3 * kLanes, kLanes, dst);
@@ -83,15 +84,49 @@ inline void pool_output(const PoolCells& cells, std::int64_t channels, float* ds
   }
 }
 
+/// The largest of each channel of kCount neighbours. A window of padding only holds the lowest number there is.
+template <class T, int kCount>
+inline void largest_bytes(const PoolCells<T>& cells, std::int64_t channel, std::int64_t count, T* dst) {
+  T best[kCount];
+  const T lowest = static_cast<T>(-1) < 0 ? static_cast<T>(-128) : static_cast<T>(0);
+  for (int i = 0; i < kCount; ++i) best[i] = lowest;
+  for (std::int64_t y = 0; y < cells.rows; ++y) {
+    const T* p = cells.corner + y * cells.row_step + channel;
+    for (std::int64_t x = 0; x < cells.columns; ++x, p += cells.column_step) {
+      if (count == kCount) {
+#pragma GCC unroll 1
+        for (int i = 0; i < kCount; ++i) best[i] = p[i] > best[i] ? p[i] : best[i];
+      } else {
+        for (int i = 0; i < count; ++i) best[i] = p[i] > best[i] ? p[i] : best[i];
+      }
+    }
+  }
+  for (int i = 0; i < count; ++i) dst[channel + i] = best[i];
+}
+
+struct LargestByte {
+  template <class T>
+  static void output(const PoolCells<T>& cells, std::int64_t channels, T* dst) {
+    constexpr int kCount = 64;
+    for (std::int64_t c = 0; c < channels; c += kCount)
+      largest_bytes<T, kCount>(cells, c, channels - c < kCount ? channels - c : kCount, dst);
+  }
+};
+
 template <class Kind>
+struct OfFloats {
+  static void output(const PoolCells<float>& cells, std::int64_t channels, float* dst) { pool_output<Kind>(cells, channels, dst); }
+};
+
+template <class Output, class T>
 inline void run_pool(const compiler::KernelArgs& args) {
   const PoolParams& p = *static_cast<const PoolParams*>(args.state);
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / p.bands, y0 = task % p.bands * p.band;
     const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
-    const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
-    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst_image;
-    PoolCells cells;
+    const T* src = static_cast<const T*>(args.src[0]) + image * p.src_image;
+    T* dst = static_cast<T*>(args.dst[0]) + image * p.dst_image;
+    PoolCells<T> cells;
     cells.row_step = p.dilation_h * p.src_row;
     cells.column_step = p.dilation_w * p.src_pixel;
     for (std::int64_t y = y0; y < y1; ++y) {
@@ -105,8 +140,15 @@ inline void run_pool(const compiler::KernelArgs& args) {
         const std::int64_t count = p.count_padding ? rows.covered * columns.covered : cells.rows * cells.columns;
         cells.divisor = static_cast<float>(count > 0 ? count : 1);  // a window of padding only averages to 0
         cells.corner = src + (top + rows.begin * p.dilation_h) * p.src_row + (left + columns.begin * p.dilation_w) * p.src_pixel;
-        pool_output<Kind>(cells, p.channels, dst + y * p.dst_row + x * p.dst_pixel);
+        Output::output(cells, p.channels, dst + y * p.dst_row + x * p.dst_pixel);
       }
     }
   }
+}
+
+inline void run_pool_bytes(const compiler::KernelArgs& args) {
+  if (static_cast<const PoolParams*>(args.state)->is_signed)
+    run_pool<LargestByte, signed char>(args);
+  else
+    run_pool<LargestByte, unsigned char>(args);
 }

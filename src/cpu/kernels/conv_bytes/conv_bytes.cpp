@@ -1,0 +1,178 @@
+// Choice and preparation of the dense convolution of bytes.
+#include "cpu/kernels/conv_bytes/conv_bytes.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cpu/byte_conv_query.h"
+#include "cpu/cost.h"
+#include "cpu/kernels/families.h"
+#include "cpu/packed.h"
+
+namespace saccade::cpu {
+
+namespace {
+
+using compiler::KernelDesc;
+using compiler::KernelQuery;
+using compiler::PreparedKernel;
+
+/// What a word of the products holds: two integers of 16 bits, or four of 8.
+enum class Words { pairs, quads };
+
+constexpr std::int64_t channels_of(Words words) { return words == Words::pairs ? 2 : 4; }
+constexpr std::int64_t bytes_of(Words words) { return words == Words::pairs ? 2 : 1; }
+
+// The state and what it points to.
+struct Packed {
+  ConvBytesState state{};
+  PackedFloats weights, ratio, start;  // words, floats, integers
+};
+
+const char* can_run(const KernelQuery& query) {
+  if (query.node.integer("group", 1) != 1) return "grouped";
+  return check_byte_conv(query);
+}
+
+// Weights must be signed bytes once their zero points are off.
+const char* can_run_quads(const KernelQuery& query) {
+  if (const char* why = can_run(query)) return why;
+  if (query.constants[3]->dtype() == DType::i8 &&
+      (query.constants[5] == nullptr ||
+       std::all_of(static_cast<const char*>(query.constants[5]->raw()),
+                   static_cast<const char*>(query.constants[5]->raw()) + query.constants[5]->bytes(),
+                   [](char zero) { return zero == 0; })))
+    return nullptr;
+  const ByteConvQuery q = read_byte_conv(query);
+  const bool fit =
+      std::all_of(q.weights.begin(), q.weights.end(), [](std::int16_t w) { return w >= -128 && w <= 127; });
+  return fit ? nullptr : "weights without their zero points are no signed bytes";
+}
+
+template <Isa kIsa, Words kWords>
+double cost(const KernelQuery& query) {
+  const ByteConvQuery q = read_byte_conv(query, false);
+  const double words = q.multiply_adds() / static_cast<double>(channels_of(kWords));
+  const double words_per_ns = kWords == Words::pairs ? pair_words_per_ns(kIsa) : multiply_adds_per_ns(kIsa);
+  const double staged = static_cast<double>(q.channels * q.in_h * q.in_w);
+  return static_cast<double>(q.batch) * (words / words_per_ns + staged / bytes_per_ns(kIsa));
+}
+
+// Where in a filter of one row of taps the elements of its runs are; -1 where nothing is.
+std::vector<std::int64_t> elements_of_runs(const ByteConvQuery& q, const ConvBytesState& s,
+                                           std::int64_t in_word, bool whole_row) {
+  std::vector<std::int64_t> places;
+  for (std::int64_t run = 0; run < s.runs; ++run)
+    for (std::int64_t i = 0; i < s.words * in_word; ++i) {
+      const std::int64_t kx = whole_row ? i / q.channels : run, c = whole_row ? i % q.channels : i;
+      const bool there = kx < q.kernel_w && c < q.channels;
+      places.push_back(there ? c * q.kernel_h * q.kernel_w + kx : -1);
+    }
+  return places;
+}
+
+template <class T>
+void pack(const ByteConvQuery& q, int lanes, bool whole_row, Packed& packed) {
+  const ConvBytesState& s = packed.state;
+  constexpr auto kEach = static_cast<std::int64_t>(4 / sizeof(T));
+  const std::vector<std::int64_t> places = elements_of_runs(q, s, kEach, whole_row);
+  const auto elements = static_cast<std::int64_t>(places.size());
+  const std::int64_t filter = q.channels * q.kernel_h * q.kernel_w;
+  T* out = reinterpret_cast<T*>(packed.weights.data());
+  for (std::int64_t b = 0; b < s.blocks; ++b) {
+    const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
+    const std::int64_t width = f1 - f0;
+    for (std::int64_t f = f0; f < std::min(f1, q.filters); ++f)
+      for (std::int64_t ky = 0; ky < q.kernel_h; ++ky) {
+        const std::int16_t* from = q.weights.data() + f * filter + ky * q.kernel_w;
+        T* to = out + (ky * elements * width) + (f - f0) * kEach;
+        for (std::int64_t i = 0; i < elements; ++i) {
+          const std::int64_t place = places[static_cast<std::size_t>(i)];
+          if (place >= 0) to[i / kEach * width * kEach + i % kEach] = static_cast<T>(from[place]);
+        }
+      }
+    out += q.kernel_h * elements * width;
+  }
+}
+
+template <Isa kIsa, Words kWords>
+PreparedKernel prepare(const KernelQuery& query) {
+  const ByteConvQuery q = read_byte_conv(query);
+  const int width = lanes(kIsa);
+  constexpr std::int64_t kEach = channels_of(kWords);
+  auto packed = std::make_shared<Packed>();
+  ConvBytesState& s = packed->state;
+  // Neighbouring taps are neighbours in memory: a row of taps is one run.
+  const bool whole_row = q.dilation_w == 1 || q.kernel_w == 1;
+  const auto words = [](std::int64_t elements) { return (elements + kEach - 1) / kEach; };
+  const std::int64_t pitch = whole_row ? q.channels : words(q.channels) * kEach;
+  s.runs = whole_row ? 1 : q.kernel_w;
+  s.words = words(whole_row ? q.kernel_w * q.channels : q.channels);
+  s.run_step = q.dilation_w * pitch * bytes_of(kWords);
+  s.filters = q.filters, s.out_h = q.out_h, s.out_w = q.out_w;
+  s.src_image = q.src_image, s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.vectors = (q.filters + width - 1) / width;
+  s.blocks = filter_blocks(s.vectors, width);
+  s.low = q.low, s.high = q.high, s.zero = q.y_zero;
+
+  const auto padded = static_cast<std::size_t>(s.vectors * width);
+  packed->weights = PackedFloats(padded * static_cast<std::size_t>(q.kernel_h * s.runs * s.words));
+  packed->start = PackedFloats(padded), packed->ratio = PackedFloats(padded);
+  if constexpr (kWords == Words::pairs)
+    pack<std::int16_t>(q, width, whole_row, *packed);
+  else
+    pack<std::int8_t>(q, width, whole_row, *packed);
+  // Bytes in quads stand for themselves, without their zero point.
+  const int staged_zero = kWords == Words::pairs ? 0 : q.x_signed ? q.x_zero + 128 : q.x_zero;
+  s.skips = staged_zero == 0;
+  auto* start = reinterpret_cast<int*>(packed->start.data());
+  const std::int64_t each = q.channels * q.kernel_h * q.kernel_w;
+  for (std::int64_t f = 0; f < q.filters; ++f) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = f * each; i < (f + 1) * each && staged_zero != 0; ++i)
+      sum += q.weights[static_cast<std::size_t>(i)];
+    start[f] = static_cast<int>(q.bias[static_cast<std::size_t>(f)] - staged_zero * sum);
+  }
+  std::copy(q.ratio.begin(), q.ratio.end(), packed->ratio.data());
+  s.weights = reinterpret_cast<const char*>(packed->weights.data());
+  s.start = start, s.ratio = packed->ratio.data();
+
+  // Bands of about eight rows. Filters that do not fit the second-level cache are cut, and the tasks of one
+  // part follow each other, so that a thread reads its share of them only.
+  constexpr std::int64_t kRows = 8, kNearBytes = 512 * 1024, kTasks = 16;
+  const std::int64_t work = q.out_h * q.out_w * s.vectors * s.words * s.runs * q.kernel_h;
+  s.splits = even_tasks(static_cast<std::int64_t>(packed->weights.bytes()) / kNearBytes, s.blocks);
+  const std::int64_t wanted = std::min(kTasks / s.splits, tasks_of_work(work));
+  s.bands = even_tasks(std::max((q.out_h + kRows - 1) / kRows, wanted), q.out_h);
+  s.filters_first = s.splits > 1;
+  const StripPlan strips = plan_strips(q, pitch, bytes_of(kWords), (q.out_h + s.bands - 1) / s.bands);
+  s.stage = strips.stage;
+  s.strip_rows = strips.rows, s.strip_columns = strips.columns;
+
+  PreparedKernel prepared;
+  prepared.weight_bytes = packed->weights.bytes() + packed->start.bytes() + packed->ratio.bytes();
+  prepared.phase_tasks = {q.batch * s.bands * s.splits};
+  prepared.thread_scratch = static_cast<std::size_t>(byte_runs_bytes(q.kernel_h * s.runs) + strips.bytes);
+  prepared.constants_used.assign(query.inputs.size(), true);
+  prepared.constants_used[0] = false;
+  prepared.state = std::shared_ptr<const void>(packed, &packed->state);
+  return prepared;
+}
+
+constexpr KernelDesc kTable[] = {
+    {"conv.dense.avx512_vnni.int8", "QLinearConv", Isa::avx512_vnni, false, can_run_quads,
+     cost<Isa::avx512_vnni, Words::quads>, prepare<Isa::avx512_vnni, Words::quads>, avx512::conv_bytes_quads},
+    {"conv.dense.avx512.int8", "QLinearConv", Isa::avx512, false, can_run, cost<Isa::avx512, Words::pairs>,
+     prepare<Isa::avx512, Words::pairs>, avx512::conv_bytes},
+    {"conv.dense.avx2.int8", "QLinearConv", Isa::avx2, false, can_run, cost<Isa::avx2, Words::pairs>,
+     prepare<Isa::avx2, Words::pairs>, avx2::conv_bytes},
+    {"conv.dense.portable.int8", "QLinearConv", Isa::portable, false, can_run,
+     cost<Isa::portable, Words::pairs>, prepare<Isa::portable, Words::pairs>, portable::conv_bytes},
+};
+
+}  // namespace
+
+std::span<const KernelDesc> conv_bytes_kernels() { return kTable; }
+
+}  // namespace saccade::cpu

@@ -1,0 +1,12 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/depthwise_bytes/depthwise_bytes.inl"
+}  // namespace
+
+void depthwise_bytes(const compiler::KernelArgs& args) noexcept { run_depthwise_bytes(args); }
+
+}  // namespace saccade::cpu::avx2

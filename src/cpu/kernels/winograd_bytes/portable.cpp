@@ -1,0 +1,12 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/winograd_bytes/winograd_bytes.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/winograd_bytes/winograd_bytes.inl"
+}  // namespace
+
+void winograd_bytes(const compiler::KernelArgs& args) noexcept { run_winograd_bytes(args); }
+
+}  // namespace saccade::cpu::portable
