@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/edit.h"
+#include "compiler/quantised.h"
 #include "ops/chain_program.h"
 #include "ops/elementwise.h"
 #include "ops/op_def.h"
@@ -42,9 +43,18 @@ Shape broadcast(const ir::Graph& graph, const std::vector<ir::ValueId>& inputs) 
   return shape;
 }
 
+// A Cast from bytes is how an input is read, one to bytes how the result is stored.
+bool casts_bytes(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op != "Cast" || node.outputs.size() != 1 || known_shape(graph, node.inputs[0]) == nullptr)
+    return false;
+  const DType from = graph.value(node.inputs[0]).dtype, to = graph.value(node.outputs[0]).dtype;
+  return (is_byte(from) && to == DType::f32) || (from == DType::f32 && is_byte(to));
+}
+
 }  // namespace
 
 bool chainable(const ir::Graph& graph, const ir::Node& node) {
+  if (casts_bytes(graph, node)) return true;
   const ops::OpDef* op = ops::find(node.op);
   if (op == nullptr || op->scalar.fn == nullptr || node.outputs.size() != 1 ||
       node.outputs[0] == ir::kNoValue)
@@ -67,7 +77,7 @@ ir::Node make_chain(const ir::Graph& graph, std::span<const ir::Node* const> nod
                        [&](const ir::Node* node) { return node->outputs[0] == id; });
   };
   const auto operand_count = [](const ir::Node& node) {
-    return static_cast<std::size_t>(ops::chain_operands(*ops::find(node.op)));
+    return node.op == "Cast" ? 1 : static_cast<std::size_t>(ops::chain_operands(*ops::find(node.op)));
   };
   const auto literal = [&](ir::ValueId id) { return scalar_constant(graph, id); };
   const auto collect = [&](bool with_literals) {
@@ -87,6 +97,12 @@ ir::Node make_chain(const ir::Graph& graph, std::span<const ir::Node* const> nod
   auto next = static_cast<int>(chain.inputs.size());
   std::vector<std::string> program;
   for (const ir::Node* node : nodes) {
+    if (node->op == "Cast") {
+      const DType to = graph.value(node->outputs[0]).dtype;
+      if (to != DType::f32) chain.attributes["to"] = std::string(dtype_name(to));
+      registers.emplace(node->outputs[0], registers.at(node->inputs[0]));
+      continue;
+    }
     ops::ChainInstruction instruction;
     instruction.op = ops::find(node->op);
     for (std::size_t slot = 0; slot < operand_count(*node); ++slot) {
@@ -100,6 +116,12 @@ ir::Node make_chain(const ir::Graph& graph, std::span<const ir::Node* const> nod
     instruction.parameters = *parameters(graph, *node, *instruction.op);
     program.push_back(ops::chain_text(instruction));
     registers.emplace(node->outputs[0], next++);
+  }
+  if (program.empty()) {  // casts alone
+    ops::ChainInstruction copy;
+    copy.op = ops::find("Add");
+    copy.operands = {{registers.at(nodes.back()->inputs[0]), 0}, {-1, 0}};
+    program.push_back(ops::chain_text(copy));
   }
   chain.attributes["program"] = std::move(program);
   return chain;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "compiler/edit.h"
+#include "compiler/quantised.h"
 #include "ops/inverted_residual.h"
 #include "ops/op_def.h"
 
@@ -13,8 +14,8 @@ namespace saccade::compiler {
 namespace {
 
 // Operators with pixels: they want the channels of a pixel together.
-constexpr std::array<std::string_view, 10> kSpatial{
-    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",           "GlobalAveragePool",
+constexpr std::array<std::string_view, 11> kSpatial{
+    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",           "GlobalAveragePool", "QLinearConv",
     "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization", "InvertedResidual"};
 // Operators that work in any order, as long as input and output share it.
 constexpr std::array<std::string_view, 13> kIndifferent{
@@ -34,7 +35,8 @@ bool indifferent(const ir::Node& node) {
 
 bool picture(const ir::Graph& graph, ir::ValueId id) {
   const Shape* shape = known_shape(graph, id);
-  return shape != nullptr && shape->size() == 4 && graph.value(id).dtype == DType::f32;
+  const DType dtype = graph.value(id).dtype;
+  return shape != nullptr && shape->size() == 4 && (dtype == DType::f32 || is_byte(dtype));
 }
 
 // Logical axes from outermost to innermost.

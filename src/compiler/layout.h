@@ -9,9 +9,9 @@
 
 namespace saccade::compiler {
 
-/// The order that suits most users of each value: channels_last for f32 values of rank 4 in parts of the
-/// graph that are connected to a convolution, pool or resize through operators that do not care; plain for
-/// all others, and for what a resize makes that only leaves the graph.
+/// The order that suits most users of each value: channels_last for values of rank 4 (f32 or bytes) in parts
+/// of the graph that are connected to a convolution, pool or resize through operators that do not care; plain
+/// for all others, and for what a resize makes that only leaves the graph.
 std::vector<Layout> choose_layouts(const ir::Graph& graph);
 
 /// `desc` relabelled as `layout` where its elements already lie in that order (dimensions of length 1 may lie

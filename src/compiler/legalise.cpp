@@ -5,6 +5,7 @@
 #include "compiler/chain.h"
 #include "compiler/edit.h"
 #include "compiler/layout.h"
+#include "compiler/quantised.h"
 #include "ops/infer.h"
 #include "ops/inverted_residual.h"
 
@@ -23,7 +24,9 @@ Choice best_of(const ir::Graph& graph, const Node& node, const KernelTable& kern
     const auto desc = [&](ValueId id) -> TensorDesc {
       if (id == ir::kNoValue) return {};
       const Shape& dims = *known_shape(graph, id);
-      const Layout used = dims.size() == 4 && graph.value(id).dtype == DType::f32 ? layout : Layout::plain;
+      const DType dtype = graph.value(id).dtype;
+      const bool picture = dims.size() == 4 && (dtype == DType::f32 || is_byte(dtype));
+      const Layout used = picture ? layout : Layout::plain;
       TensorDesc dense{true, graph.value(id).dtype, used, dims, dense_strides(dims, used)};
       if (graph.constant(id) == nullptr) return dense;
       const TensorDesc plain{true, graph.value(id).dtype, Layout::plain, dims,

@@ -20,11 +20,14 @@
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_inverted_residual.h"
+#include "compiler/passes/fuse_quantised_conv.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
 #include "compiler/passes/fuse_resize_arg_max.h"
 #include "compiler/passes/inline_branches.h"
 #include "compiler/passes/integer_sums.h"
+#include "compiler/passes/keep_bytes.h"
+#include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
@@ -47,8 +50,12 @@ constexpr std::array kPasses{
     Pass{"inline_branches", true, plain<inline_branches>},
     // Before constants are folded, while quantised weights are integers.
     Pass{"expand_quantised", false, plain<expand_quantised>},
+    Pass{"keep_bytes", false, plain<keep_bytes>},
+    Pass{"fuse_quantised_conv", false, plain<fuse_quantised_conv>},
     Pass{"integer_sums", false, plain<integer_sums>},
     Pass{"fuse_requantise", false, plain<fuse_requantise>},
+    // Weights that stay bytes need not be made real.
+    Pass{"dead_code", true, plain<dead_code>},
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
     Pass{"canonicalise", true, plain<canonicalise>},
@@ -67,6 +74,7 @@ constexpr std::array kPasses{
     Pass{"fuse_activation", false, plain<fuse_activation>},
     Pass{"fold_gates", false, plain<fold_gates>},
     Pass{"common_subexpressions", false, plain<common_subexpressions>},
+    Pass{"open_quantised", false, plain<open_quantised>},
     Pass{"fuse_elementwise", false, plain<fuse_elementwise>},
     // When convolutions have their residuals and activations.
     Pass{"fuse_inverted_residual", false, plain<fuse_inverted_residual>},

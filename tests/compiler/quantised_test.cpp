@@ -79,7 +79,7 @@ TEST(IntegerSums, TakesABiasOfIntegersAsItWas) {
 
 TEST(ExpandQuantised, ComputesConvolutionsAndProductsWithRealNumbers) {
   GraphMaker m;
-  const Id x = m.input("x", {1, 3, 6, 7}, DType::i8), a = m.input("a", {2, 5}, DType::i8);
+  const Id x = m.input("x", {1, 4, 6, 7}, DType::i8), a = m.input("a", {2, 5}, DType::i8);
   const std::vector<std::int32_t> stored = {500, -7, 0, 123};
   const Id b =
       m.graph.add_constant("b", Tensor::of<std::int32_t>({4}, std::span<const std::int32_t>(stored)));
@@ -88,9 +88,9 @@ TEST(ExpandQuantised, ComputesConvolutionsAndProductsWithRealNumbers) {
   const Id zeros =
       m.graph.add_constant("zeros", Tensor::of<std::int8_t>({4}, std::span<const std::int8_t>(none)));
   const Id y = m.node("QLinearConv",
-                      {x, m.scalar(0.037f), zero(m, 5), bytes(m, {4, 3, 3, 3}, 1), scales, zeros,
+                      {x, m.scalar(0.037f), zero(m, 5), bytes(m, {4, 2, 3, 3}, 1), scales, zeros,
                        m.scalar(0.31f), zero(m, -3), b},
-                      {{"pads", Integers{1, 1, 1, 1}}});
+                      {{"pads", Integers{1, 1, 1, 1}}, {"group", std::int64_t{2}}});
   const Id p = m.node("QLinearMatMul", {a, m.scalar(0.037f), zero(m, 5), bytes(m, {5, 3}, 2), m.scalar(0.01f),
                                         zero(m, 1), m.scalar(0.31f), zero(m, -3)});
   const ir::Graph g = apply(expand_quantised, m.finish({y, p}));
@@ -100,6 +100,14 @@ TEST(ExpandQuantised, ComputesConvolutionsAndProductsWithRealNumbers) {
   for (const float w : sums.constant_input(*find(sums, "Conv"), 1)->values<float>())
     EXPECT_EQ(w, std::nearbyint(w));
   EXPECT_EQ(sums.constant_input(*find(sums, "Conv"), 2)->values<float>()[1], -7.0f);
+}
+
+TEST(ExpandQuantised, LeavesConvolutionsThatKernelsHave) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 3, 6, 7}, DType::i8);
+  const Id y = m.node("QLinearConv", {x, m.scalar(0.037f), zero(m, 5), bytes(m, {4, 3, 3, 3}, 1),
+                                      m.scalar(0.01f), zero(m, 0), m.scalar(0.31f), zero(m, -3)});
+  EXPECT_EQ(count(apply(expand_quantised, m.finish({y})), "QLinearConv"), 1u);
 }
 
 TEST(IntegerSums, LeavesOthersAlone) {

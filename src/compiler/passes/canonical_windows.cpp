@@ -19,7 +19,7 @@ std::optional<Window> window_of(const ir::Graph& graph, const Node& node, std::s
   if (node.op == "MaxPool" || node.op == "AveragePool") {
     w.kernel = node.integers("kernel_shape");
   } else {
-    const Shape* weights = known_shape(graph, node.inputs[1]);
+    const Shape* weights = known_shape(graph, node.inputs[node.op == "QLinearConv" ? 3 : 1]);
     if (weights == nullptr || weights->size() != spatial + 2) return std::nullopt;
     w.kernel.assign(weights->begin() + 2, weights->end());
   }
@@ -38,7 +38,9 @@ bool explicit_pads(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node& node = graph.nodes[index];
   const bool transposed = node.op == "ConvTranspose";
-  if (!transposed && node.op != "Conv" && node.op != "MaxPool" && node.op != "AveragePool") return false;
+  if (!transposed && node.op != "Conv" && node.op != "QLinearConv" && node.op != "MaxPool" &&
+      node.op != "AveragePool")
+    return false;
   const std::string mode = node.text("auto_pad", "explicit");
   const std::vector<std::int64_t> output_shape = node.integers("output_shape");
   if (mode == "explicit" && output_shape.empty()) return false;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "compiler/edit.h"
+#include "compiler/quantised.h"
 #include "ops/infer.h"
 #include "ops/op_def.h"
 
@@ -176,7 +177,9 @@ class Sinker {
     const auto map = [&](std::int64_t axis) {
       return perm[static_cast<std::size_t>(axis < 0 ? axis + rank : axis)];
     };
-    if (node.op == "Softmax" || node.op == "LogSoftmax") {
+    if ((node.op == "QuantizeLinear" || node.op == "DequantizeLinear") && quantisation_of(graph_, node)) {
+      made.attributes.erase("axis");
+    } else if (node.op == "Softmax" || node.op == "LogSoftmax") {
       made.attributes["axis"] = map(node.integer("axis", -1));
     } else if (node.op == "Split" ||
                ((node.op == "ArgMax" || node.op == "ArgMin") && node.integer("keepdims", 1) != 0)) {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/quantised.h"
 #include "compiler/rewrite.h"
 
 namespace saccade::compiler {
@@ -10,8 +11,6 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
-
-bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 
 ValueId dequantised(Edit& edit, std::size_t index, const std::string& name, const Node& node,
                     std::size_t slot, std::int64_t axis) {
@@ -41,6 +40,7 @@ bool expand(Edit& edit, std::size_t index) {
   const Node node = graph.nodes[index];
   const bool conv = node.op == "QLinearConv";
   if (!conv && node.op != "QLinearMatMul") return false;
+  if (conv && convolves_bytes(graph, node)) return false;
   if (!is_byte(graph.value(node.inputs[0]).dtype) || !is_byte(graph.value(node.inputs[3]).dtype))
     return false;
   // One scale for the picture and one for the result; a matrix product may have one for each row, which is

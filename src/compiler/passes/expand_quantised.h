@@ -5,8 +5,9 @@
 
 namespace saccade::compiler {
 
-/// QLinearConv and QLinearMatMul with constant scales become what they stand for, so that the passes and
-/// kernels for real numbers serve them too. integer_sums then makes their sums exact again.
+/// QLinearMatMul, and QLinearConv that no kernel has, become what they stand for where their scales are
+/// constant, so that the passes and kernels for real numbers serve them too. integer_sums then makes their
+/// sums exact again.
 void expand_quantised(ir::Graph& graph);
 
 }  // namespace saccade::compiler

@@ -36,6 +36,7 @@ std::set<std::size_t> group_of(const Edit& edit, std::size_t root) {
       for (const ir::ValueId id : graph.nodes[member].inputs) {
         const std::optional<std::size_t> producer = edit.producer(id);
         if (!producer || group.contains(*producer) || edit.uses().is_output(id)) continue;
+        if (graph.value(id).dtype != DType::f32) continue;
         const ir::Node& node = graph.nodes[*producer];
         if (!chainable(graph, node) || *known_shape(graph, id) != shape) continue;
         const auto& uses = edit.uses().of(id);

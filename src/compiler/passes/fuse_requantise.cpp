@@ -1,5 +1,6 @@
 #include "compiler/passes/fuse_requantise.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -64,6 +65,12 @@ bool fuse(Edit& edit, std::size_t index) {
   if (made < 0 || graph.nodes[static_cast<std::size_t>(made)].op != "QuantizeLinear") return false;
   const Node quantise = graph.nodes[static_cast<std::size_t>(made)];
   if (graph.value(quantise.inputs[0]).dtype != DType::f32) return false;
+  // Where somebody needs the bytes, they are what is stored.
+  const auto& uses = edit.uses().of(node.inputs[0]);
+  if (edit.uses().is_output(node.inputs[0]) ||
+      std::any_of(uses.begin(), uses.end(),
+                  [&](const ir::Uses::Use& use) { return graph.nodes[use.node].op != "DequantizeLinear"; }))
+    return false;
   const std::optional<float> scale = scalar_constant(graph, quantise.inputs[1]),
                              back = scalar_constant(graph, node.inputs[1]);
   const std::optional<double> zero = zero_point(graph, quantise), zero_back = zero_point(graph, node);

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 
+#include "compiler/quantised.h"
 #include "compiler/rewrite.h"
-#include "ops/infer.h"
 
 namespace saccade::compiler {
 
@@ -14,115 +13,6 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
-
-// More movements of data than any network has between a quantised tensor and its use.
-constexpr int kMostSteps = 32;
-
-bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
-
-// Operators that only move elements, or choose among them: what was on a grid of numbers stays on it.
-bool keeps_grid(const Node& node) {
-  constexpr std::array kMovers = {"Transpose",    "Reshape", "Squeeze", "Unsqueeze", "Flatten",
-                                  "Slice",        "Split",   "MaxPool", "Identity",  "DepthToSpace",
-                                  "SpaceToDepth", "Expand",  "Tile",    "Gather",    "Relu"};
-  if (std::find(kMovers.begin(), kMovers.end(), node.op) != kMovers.end()) return true;
-  if (node.op == "Pad") return node.text("mode", "constant") != "constant" || !node.has_input(2);
-  return node.op == "Resize" && node.text("mode", "nearest") == "nearest";
-}
-
-// The index of the node that makes `id`, or nothing. By the graph as the sweep found it: dequantisation may
-// serve several products, so a node that another rewrite has read still counts.
-std::optional<std::size_t> maker(const Edit& edit, ValueId id) {
-  const std::int64_t index = edit.uses().producer(id);
-  if (index < 0) return std::nullopt;
-  return static_cast<std::size_t>(index);
-}
-
-// Every element is a whole number times `scale`.
-struct Grid {
-  float scale;
-  const Node* made;  ///< the DequantizeLinear itself where nothing lies between, else nullptr
-};
-
-std::optional<Grid> grid_of(const Edit& edit, ValueId id) {
-  const ir::Graph& graph = edit.graph();
-  for (int step = 0; step < kMostSteps; ++step) {
-    const std::optional<std::size_t> index = maker(edit, id);
-    if (!index) return std::nullopt;
-    const Node& node = graph.nodes[*index];
-    if (node.op == "DequantizeLinear") {
-      const std::optional<float> scale = scalar_constant(graph, node.inputs[1]);
-      if (!scale || !(*scale > 0) || !is_byte(graph.value(node.inputs[0]).dtype)) return std::nullopt;
-      return Grid{*scale, step == 0 ? &node : nullptr};
-    }
-    if (!keeps_grid(node)) return std::nullopt;
-    id = node.inputs[0];
-  }
-  return std::nullopt;
-}
-
-// The tensor behind a value that is a constant, or one that was dequantised, converted or rearranged.
-std::optional<Tensor> known_tensor(const Edit& edit, ValueId id, int steps = 0) {
-  constexpr std::array kRearrange = {"DequantizeLinear", "Cast",      "Transpose", "Reshape",
-                                     "Squeeze",          "Unsqueeze", "Identity"};
-  const ir::Graph& graph = edit.graph();
-  if (id == ir::kNoValue) return std::nullopt;
-  if (const Tensor* tensor = graph.constant(id)) return *tensor;
-  const std::optional<std::size_t> index = maker(edit, id);
-  if (!index || steps > kMostSteps) return std::nullopt;
-  const Node& node = graph.nodes[*index];
-  if (std::find(kRearrange.begin(), kRearrange.end(), node.op) == kRearrange.end()) return std::nullopt;
-  const std::optional<Tensor> data = known_tensor(edit, node.inputs[0], steps + 1);
-  if (!data) return std::nullopt;
-  std::vector<const Tensor*> inputs = {&*data};  // everything else must be constant as it stands
-  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-    inputs.push_back(graph.constant_input(node, i));
-    if (node.has_input(i) && inputs.back() == nullptr) return std::nullopt;
-  }
-  return ops::evaluate_node(node, graph, inputs).front();
-}
-
-struct Weights {
-  Tensor integers;            ///< f32, zero point taken off
-  std::vector<float> scales;  ///< one, or one for each index of `axis`
-  std::size_t axis = 0;
-};
-
-std::optional<Weights> weights_of(const Edit& edit, ValueId id) {
-  const ir::Graph& graph = edit.graph();
-  const std::optional<std::size_t> index = maker(edit, id);
-  if (!index || graph.nodes[*index].op != "DequantizeLinear") return std::nullopt;
-  const Node& node = graph.nodes[*index];
-  if (!is_byte(graph.value(node.inputs[0]).dtype)) return std::nullopt;
-  const Tensor* scale = graph.constant_input(node, 1);
-  std::optional<Tensor> data = known_tensor(edit, node.inputs[0]);
-  if (!data || scale == nullptr || scale->dtype() != DType::f32) return std::nullopt;
-  Weights weights;
-  const auto values = scale->values<float>();
-  weights.scales.assign(values.begin(), values.end());
-  for (const float s : weights.scales)
-    if (!(s > 0)) return std::nullopt;
-  std::int64_t axis = node.integer("axis", 1);
-  if (axis < 0) axis += static_cast<std::int64_t>(data->rank());
-  weights.axis = static_cast<std::size_t>(axis);
-  // Dequantised with a scale of 1, which is exact.
-  Node plain = node;
-  const Tensor ones = [&] {
-    Tensor t(DType::f32, scale->shape());
-    std::fill_n(t.data<float>(), t.count(), 1.0f);
-    return t;
-  }();
-  std::vector<const Tensor*> inputs = {&*data, &ones};
-  std::optional<Tensor> zero;
-  if (node.has_input(2)) {
-    zero = known_tensor(edit, node.inputs[2]);
-    if (!zero) return std::nullopt;
-    inputs.push_back(&*zero);
-  }
-  plain.inputs.resize(inputs.size());
-  weights.integers = ops::evaluate_node(plain, graph, inputs).front();
-  return weights;
-}
 
 // What the products of `node` are: where the output channels lie in weights and output.
 struct Product {
@@ -174,28 +64,6 @@ ValueId whole_numbers(Edit& edit, std::size_t position, const std::string& name,
   return edit.insert(position, Node{name + ":whole", "Round", {units}, {}, {}});
 }
 
-// Both scales per output channel, or one for all; rounded to single precision like those of integer kernels.
-std::vector<double> joint_scales(const Weights& weights, float scale) {
-  std::vector<double> joint;
-  for (const float s : weights.scales) joint.push_back(static_cast<double>(scale * s));
-  return joint;
-}
-
-// The bias in units of the products. What is within rounding of a whole number is one.
-std::optional<Tensor> bias_in_units(const Tensor& bias, const std::vector<double>& joint,
-                                    std::int64_t channels) {
-  if (bias.dtype() != DType::f32 || bias.count() != channels) return std::nullopt;
-  Tensor units(DType::f32, bias.shape());
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const double exact = static_cast<double>(bias.data<float>()[c]) /
-                         joint[joint.size() == 1 ? 0 : static_cast<std::size_t>(c)];
-    const double whole = std::nearbyint(exact);
-    const bool rounded = std::abs(exact - whole) <= 1e-3 + 2e-7 * std::abs(exact);
-    units.data<float>()[c] = static_cast<float>(rounded ? whole : exact);
-  }
-  return units;
-}
-
 bool sum_products(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node node = graph.nodes[index];
@@ -225,7 +93,7 @@ bool sum_products(Edit& edit, std::size_t index) {
     sums.inputs[2] = add_tensor(graph, node.name + ":bias", std::move(*units));
   }
   sums.inputs[0] = whole_numbers(edit, index, node.name, node.inputs[0], *grid);
-  sums.inputs[1] = add_tensor(graph, node.name + ":integers", weights->integers);
+  sums.inputs[1] = add_tensor(graph, node.name + ":integers", whole_weights(edit, node.inputs[1], *weights));
   const ValueId acc = edit.insert(index, std::move(sums));
   std::vector<float> scales(joint.begin(), joint.end());
   const ValueId factor =
