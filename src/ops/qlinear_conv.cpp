@@ -1,6 +1,10 @@
 // Quantised convolution: exact int32 sums (bias included) times x_scale * w_scale / y_scale in single
 // precision, rounded to even, saturated. Inputs: x, its scale and zero point, w likewise (one value, or one a
 // filter), y's scale and zero point, int32 bias. `low` and `high` bound the result: a fused activation.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
 #include "ops/convolution.h"
 #include "ops/quantization.h"
 
@@ -37,7 +41,10 @@ void evaluate(EvalContext& context) {
   visit_integer(context, context.output_type(0).dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     T* y = context.out().template data<T>();
-    constexpr std::int64_t kLeast = std::numeric_limits<T>::min(), kMost = std::numeric_limits<T>::max();
+    constexpr auto kLeast = static_cast<std::int64_t>(std::numeric_limits<T>::min());
+    constexpr auto kMost = std::in_range<std::int64_t>(std::numeric_limits<T>::max())
+                               ? static_cast<std::int64_t>(std::numeric_limits<T>::max())
+                               : std::numeric_limits<std::int64_t>::max();
     const auto low = static_cast<T>(std::clamp(context.node().integer("low", kLeast), kLeast, kMost)),
                high = static_cast<T>(std::clamp(context.node().integer("high", kMost), kLeast, kMost));
     convolve<double>(x, w, context.node().integer("group", 1), window,

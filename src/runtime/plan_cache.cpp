@@ -100,8 +100,8 @@ void sum_pieces(std::vector<Piece>& pieces) {
       pieces[i].sum = checksum({pieces[i].data, pieces[i].size});
     }
   };
-  constexpr std::size_t kPiecesAThread = 16, kMostThreads = 4;
-  const std::size_t threads = std::min({kMostThreads, static_cast<std::size_t>(platform::available_cpus()),
+  constexpr std::size_t kPiecesAThread = 16, kMostReaders = 4;
+  const std::size_t threads = std::min({kMostReaders, static_cast<std::size_t>(platform::available_cpus()),
                                         pieces.size() / kPiecesAThread + 1});
   std::vector<std::jthread> helpers;
   try {

@@ -69,17 +69,23 @@ TEST(Pipeline, ChannelsLastModelKeepsTransposesAtItsBoundariesOnly) {
   }
 }
 
-TEST(Pipeline, MobileBlockBecomesItsConvolutions) {
+TEST(Pipeline, MobileBlockBecomesOneNodeOrItsConvolutions) {
   GraphMaker m;
   const auto x = m.input("x", {1, 8, 8, 4});
   auto y = m.node("HardSwish", {m.to_nhwc(m.conv(m.to_nchw(x), 4, 16, 1))});
   y = m.node("Relu", {m.to_nhwc(m.conv(m.to_nchw(y), 16, 16, 3, 1, 16))});
   y = m.node("Add", {m.to_nhwc(m.conv(m.to_nchw(y), 16, 4, 1)), x});
   const ir::Graph graph = m.finish({y});
-  const ir::Graph result = optimise(graph, options_for(graph));
-  EXPECT_EQ(count(result, "Conv"), 3u);
-  EXPECT_EQ(count(result, "Transpose"), 2u);
-  EXPECT_EQ(result.nodes.size(), 5u);
+  const ir::Graph whole = optimise(graph, options_for(graph));
+  EXPECT_EQ(count(whole, "InvertedResidual"), 1u);
+  EXPECT_EQ(count(whole, "Transpose"), 2u);
+  EXPECT_EQ(whole.nodes.size(), 3u);
+  auto options = options_for(graph);
+  options.disabled_passes = {"fuse_inverted_residual"};
+  const ir::Graph apart = optimise(graph, options);
+  EXPECT_EQ(count(apart, "Conv"), 3u);
+  EXPECT_EQ(count(apart, "Transpose"), 2u);
+  EXPECT_EQ(apart.nodes.size(), 5u);
 }
 
 TEST(Pipeline, CheckFindsAPassThatChangesResults) {
