@@ -26,8 +26,10 @@ import numpy
 from PIL import Image
 
 import measure
-from networks import MODELS
 from tflite_outputs import before_last_operator
+
+MODELS = ["lraspp_mnv3.onnx", "dlv3_mnv3.onnx", "dlv3_r50.onnx", "unet64.onnx", "u2netp.onnx",
+          "selfie_segmentation.tflite", "selfie_segmentation_landscape.tflite"]
 
 NETWORKS = {"general": "selfie_segmentation.tflite", "landscape": "selfie_segmentation_landscape.tflite"}
 failures = []
