@@ -1,15 +1,6 @@
 // What the thread sanitizer must not judge: libraries that are not built for it. Their own locks and atomics
 // are invisible to it, so it would report every hand-over inside them. Our own hand-overs are visible (see
 // VideoJob::Visit and Token) and stay checked.
-#if defined(__SANITIZE_THREAD__)
-#define SACCADE_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SACCADE_THREAD_SANITIZER 1
-#endif
-#endif
-
-#ifdef SACCADE_THREAD_SANITIZER
 // The sanitizer asks for this function by its name.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
@@ -25,4 +16,3 @@ extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reser
          "race_top:ProcessStage::operator()\n"
          "race_top:EncodeStage::operator()\n";
 }
-#endif

@@ -14,26 +14,16 @@
 #include "runtime/context.h"
 #include "runtime/model_impl.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SACCADE_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SACCADE_SANITIZED 1
-#endif
-#endif
-
 namespace {
 
 std::atomic<bool> watching{false};
 std::atomic<std::int64_t> calls{0};
 
-[[maybe_unused]] void note() noexcept {  // not used under sanitizers
+void note() noexcept {
   if (watching.load(std::memory_order_relaxed)) calls.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
-
-#ifndef SACCADE_SANITIZED  // sanitizers bring allocators of their own
 
 extern "C" {
 // glibc's own entries.
@@ -98,8 +88,6 @@ void operator delete[](void* p, std::size_t) noexcept { free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { free(p); }
 void operator delete(void* p, std::size_t, std::align_val_t) noexcept { free(p); }
 
-#endif
-
 namespace saccade {
 namespace {
 
@@ -121,9 +109,6 @@ Model network() {
 }
 
 TEST(Allocation, TheCountersWork) {
-#ifdef SACCADE_SANITIZED
-  GTEST_SKIP() << "sanitizers bring their own allocator";
-#endif
   watching = true;
   calls = 0;
   void* volatile p = std::malloc(10);
@@ -139,9 +124,6 @@ TEST(Allocation, TheCountersWork) {
 }
 
 TEST(Allocation, SteadyStateAllocatesNothing) {
-#ifdef SACCADE_SANITIZED
-  GTEST_SKIP() << "sanitizers bring their own allocator";
-#endif
   const Model model = network();
   for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx}) {
     if (isa > active_isa()) continue;
