@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/half.h"
 #include "cpu/target.h"
 #include "fuzz/compare.h"
 #include "fuzz/inputs.h"
 #include "fuzz/limits.h"
 #include "import/import.h"
 #include "interpret/interpreter.h"
+#include "ops/convert.h"
 #include "ops/infer.h"
 #include "runtime/model_impl.h"
 #include "saccade/error.h"
@@ -44,10 +44,9 @@ class Watch {
     rounds_ = rounds_ || node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" ||
               node.op == "QLinearConv" || node.op == "QLinearMatMul";
     for (const Tensor& tensor : outputs) {
-      if (tensor.dtype() == DType::f32) see(tensor.values<float>());
-      if (tensor.dtype() == DType::f64) see(tensor.values<double>());
-      if (tensor.dtype() == DType::f16) see(tensor.values<Half>());
-      if (tensor.dtype() == DType::bf16) see(tensor.values<BFloat16>());
+      const DType type = tensor.dtype();
+      if (type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16)
+        see(ops::convert(tensor, DType::f64).values<double>());
     }
   }
   bool comparable() const { return comparable_; }
@@ -55,19 +54,10 @@ class Watch {
   bool rounds() const { return rounds_; }
 
  private:
-  template <class T>
-  static double to_double(T value) {
-    if constexpr (std::is_floating_point_v<T>)
-      return static_cast<double>(value);
-    else
-      return static_cast<double>(to_float(value));
-  }
-
-  template <class T>
-  void see(std::span<const T> values) {
+  void see(std::span<const double> values) {
     constexpr double kLarge = 1e30;
-    for (const T value : values) {
-      const double size = std::abs(to_double(value));
+    for (const double value : values) {
+      const double size = std::abs(value);
       if (!(size < kLarge)) comparable_ = false;
       largest_ = std::max(largest_, size);
     }

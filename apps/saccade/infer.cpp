@@ -10,7 +10,6 @@
 
 #include "command.h"
 #include "find_model.h"
-#include "ir/graph.h"
 #include "limit_option.h"
 #include "npy.h"
 #include "plan_options.h"

@@ -4,10 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <string_view>
 
 #include "command.h"
+#include "platform/machine.h"
 
 namespace saccade::cli {
 
@@ -29,17 +30,10 @@ constexpr Limit kLimits[] = {{"nodes", &LoadLimits::max_nodes},
 }  // namespace
 
 std::int64_t parse_size(const std::string& what, std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
-  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
-  std::int64_t scaled = value;
-  const bool known = rest.empty() || unit != std::string_view::npos;
-  if (error != std::errc{} || !known || value < 1 ||
-      (!rest.empty() && __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &scaled)))
+  const std::optional<std::int64_t> size = platform::parse_size(text);
+  if (!size || *size < 1)
     throw UsageError(fmt::format("{}: expected a number from 1 up, like 512, 64K, 512M or 3G", what));
-  return scaled;
+  return *size;
 }
 
 void add_limit_option(CLI::App& command, std::vector<std::string>& settings) {

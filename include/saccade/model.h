@@ -52,7 +52,8 @@ struct CompileOptions {
   std::vector<std::string> disabled_passes;
   /// If > 0, packed weights, the arena and the scratch of one thread take at most so many bytes together:
   /// kernels with smaller weights are chosen, slower ones if need be. Error(limit) with the smallest possible
-  /// number where even that is not enough.
+  /// number where even that is not enough. Activations grow with the batch, so that then kernels, and the
+  /// last bits of results, may be others for another batch.
   std::int64_t max_memory = 0;
 };
 

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "saccade/error.h"
 
@@ -94,6 +96,16 @@ std::optional<FileStamp> stamp_of(const std::filesystem::path& path) noexcept {
   };
   return FileStamp{info.st_dev, info.st_ino, info.st_size, nanoseconds(info.st_mtim),
                    nanoseconds(info.st_ctim)};
+}
+
+SourceFile stamped(std::filesystem::path path) {
+  const FileStamp stamp = stamp_of(path).value_or(FileStamp{});
+  return {std::move(path), stamp};
+}
+
+bool unchanged(std::span<const SourceFile> sources) noexcept {
+  return std::all_of(sources.begin(), sources.end(),
+                     [](const SourceFile& source) { return stamp_of(source.path) == source.stamp; });
 }
 
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {

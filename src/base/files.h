@@ -42,6 +42,15 @@ struct FileStamp {
 /// Nothing where there is no such regular file.
 std::optional<FileStamp> stamp_of(const std::filesystem::path& path) noexcept;
 
+/// A file that something was read from, as it was just before.
+struct SourceFile {
+  std::filesystem::path path;
+  FileStamp stamp;  ///< all zero: there was none
+};
+SourceFile stamped(std::filesystem::path path);
+/// Whether each is still the file it was, in the same place.
+bool unchanged(std::span<const SourceFile> sources) noexcept;
+
 /// Whether two paths are one file (device and inode; follows links). False if either does not exist.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 

@@ -10,6 +10,7 @@
 #include "compiler/edit.h"
 #include "compiler/legalise.h"
 #include "compiler/lowering.h"
+#include "compiler/measure.h"
 #include "compiler/memory_plan.h"
 #include "compiler/passes/set_shapes.h"
 #include "compiler/pipeline.h"
@@ -31,34 +32,21 @@ void refuse_unknown_shapes(const ir::Graph& graph) {
 /// What one run computes, from the shapes alone; graphs inside nodes keep account of themselves.
 void check_work(const ir::Graph& graph) {
   ops::Budget budget(graph.limits);
-  for (const ir::Node& node : graph.nodes) {
-    std::vector<ops::TensorType> inputs, outputs;
-    for (const ir::ValueId id : node.inputs)
-      inputs.push_back(id == ir::kNoValue ? ops::TensorType{DType::f32, {0}}
-                                          : ops::TensorType{graph.value(id).dtype, *graph.value(id).shape});
-    std::vector<const ops::TensorType*> pointers(node.inputs.size(), nullptr);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i)
-      if (node.inputs[i] != ir::kNoValue) pointers[i] = &inputs[i];
-    for (const ir::ValueId id : node.outputs)
-      outputs.push_back(id == ir::kNoValue ? ops::TensorType{DType::f32, {0}}
-                                           : ops::TensorType{graph.value(id).dtype, *graph.value(id).shape});
-    budget.spend(ops::node_work(node, pointers, outputs));
-  }
+  for (const ir::Node& node : graph.nodes) budget.spend(work_of(graph, node));
 }
 
 /// Of a plan and one context with one thread.
+std::size_t memory_of(const CompiledGraph& compiled) {
+  return compiled.arena_bytes + compiled.thread_scratch_bytes + compiled.weight_bytes;
+}
+
 void check_memory(const CompiledGraph& compiled, const LoadLimits& limits) {
-  const std::size_t bytes = compiled.arena_bytes + compiled.thread_scratch_bytes + compiled.weight_bytes;
-  if (static_cast<std::int64_t>(bytes) > limits.max_total_bytes)
+  if (static_cast<std::int64_t>(memory_of(compiled)) > limits.max_total_bytes)
     throw Error(
         ErrorCode::limit,
         fmt::format("the model needs {} bytes for activations and {} for weights, at most {} are allowed",
                     compiled.arena_bytes + compiled.thread_scratch_bytes, compiled.weight_bytes,
                     limits.max_total_bytes));
-}
-
-std::size_t memory_of(const CompiledGraph& compiled) {
-  return compiled.arena_bytes + compiled.thread_scratch_bytes + compiled.weight_bytes;
 }
 
 /// The lowest price of packed weights at which a plan takes at most `most` bytes.

@@ -33,12 +33,6 @@ bool indifferent(const ir::Node& node) {
   return op != nullptr && (op->is(ops::kElementwiseUnary) || op->is(ops::kElementwiseBinary));
 }
 
-bool picture(const ir::Graph& graph, ir::ValueId id) {
-  const Shape* shape = known_shape(graph, id);
-  const DType dtype = graph.value(id).dtype;
-  return shape != nullptr && shape->size() == 4 && (dtype == DType::f32 || is_byte(dtype));
-}
-
 // Logical axes from outermost to innermost.
 std::vector<std::size_t> order_of(std::size_t rank, Layout layout) {
   std::vector<std::size_t> order;
@@ -64,7 +58,7 @@ void keep_planes(const ir::Graph& graph, std::vector<Layout>& layouts) {
   std::vector<bool> leaves(graph.values.size(), false);
   for (const ir::ValueId id : graph.outputs) leaves[static_cast<std::size_t>(id)] = true;
   for (const ir::Node& resize : graph.nodes) {
-    if (resize.op != "Resize" || !picture(graph, resize.outputs[0])) continue;
+    if (resize.op != "Resize" || !is_picture(graph, resize.outputs[0])) continue;
     std::vector<ir::ValueId> made{resize.outputs[0]};
     const auto known = [&](ir::ValueId id) {
       return id == ir::kNoValue || graph.value(id).constant ||
@@ -86,10 +80,16 @@ void keep_planes(const ir::Graph& graph, std::vector<Layout>& layouts) {
 
 }  // namespace
 
+bool is_picture(const ir::Graph& graph, ir::ValueId id) {
+  const Shape* shape = known_shape(graph, id);
+  const DType dtype = graph.value(id).dtype;
+  return shape != nullptr && shape->size() == 4 && (dtype == DType::f32 || is_byte(dtype));
+}
+
 std::vector<Layout> choose_layouts(const ir::Graph& graph) {
   std::vector<Layout> layouts(graph.values.size(), Layout::plain);
   const auto mark = [&](ir::ValueId id) {
-    if (id == ir::kNoValue || !picture(graph, id) ||
+    if (id == ir::kNoValue || !is_picture(graph, id) ||
         layouts[static_cast<std::size_t>(id)] == Layout::channels_last)
       return false;
     layouts[static_cast<std::size_t>(id)] = Layout::channels_last;

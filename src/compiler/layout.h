@@ -9,6 +9,9 @@
 
 namespace saccade::compiler {
 
+/// Whether a value may have its channels last: of rank 4, f32 or bytes.
+bool is_picture(const ir::Graph& graph, ir::ValueId id);
+
 /// The order that suits most users of each value: channels_last for values of rank 4 (f32 or bytes) in parts
 /// of the graph that are connected to a convolution, pool or resize through operators that do not care; plain
 /// for all others, and for what a resize makes that only leaves the graph.

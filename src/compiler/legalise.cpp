@@ -5,7 +5,6 @@
 #include "compiler/chain.h"
 #include "compiler/edit.h"
 #include "compiler/layout.h"
-#include "compiler/quantised.h"
 #include "ops/infer.h"
 #include "ops/inverted_residual.h"
 
@@ -24,9 +23,7 @@ Choice best_of(const ir::Graph& graph, const Node& node, const KernelTable& kern
     const auto desc = [&](ValueId id) -> TensorDesc {
       if (id == ir::kNoValue) return {};
       const Shape& dims = *known_shape(graph, id);
-      const DType dtype = graph.value(id).dtype;
-      const bool picture = dims.size() == 4 && (dtype == DType::f32 || is_byte(dtype));
-      const Layout used = picture ? layout : Layout::plain;
+      const Layout used = is_picture(graph, id) ? layout : Layout::plain;
       TensorDesc dense{true, graph.value(id).dtype, used, dims, dense_strides(dims, used)};
       if (graph.constant(id) == nullptr) return dense;
       const TensorDesc plain{true, graph.value(id).dtype, Layout::plain, dims,
@@ -160,7 +157,7 @@ class Legaliser {
     ways.push_back({joined(middle == 1 ? &parts[0] : nullptr, parts[middle],
                            middle + 1 < parts.size() ? &parts[middle + 1] : nullptr)});
     const std::vector<Node>* chosen = &ways.front();
-    double least = cost_of(*chosen);
+    double least = -1;
     for (const std::vector<Node>& way : ways) {
       const double cost = cost_of(way);
       if (cost < 0 || (least >= 0 && cost >= least)) continue;

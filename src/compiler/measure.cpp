@@ -1,6 +1,7 @@
 #include "compiler/measure.h"
 
 #include "compiler/edit.h"
+#include "ops/budget.h"
 #include "ops/op_def.h"
 #include "ops/window.h"
 
@@ -11,7 +12,9 @@ namespace {
 /// Types of a node's operands, where all shapes are known.
 struct Types {
   Types(const ir::Graph& graph, const ir::Node& node)
-      : inputs(node.inputs.size()), outputs(node.outputs.size()), pointers(node.inputs.size(), nullptr) {
+      : inputs(node.inputs.size()),
+        outputs(node.outputs.size(), {DType::f32, {0}}),
+        pointers(node.inputs.size(), nullptr) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == ir::kNoValue) continue;
       take(graph, node.inputs[i], inputs[i]);
@@ -43,11 +46,17 @@ std::int64_t multiply_adds(const ir::Graph& graph, const ir::Node& node) {
   return types.known ? op->multiply_adds(node, types.pointers, types.outputs) : 0;
 }
 
+std::int64_t work_of(const ir::Graph& graph, const ir::Node& node) {
+  const Types types(graph, node);
+  return ops::node_work(node, types.pointers, types.outputs);
+}
+
 std::int64_t needed_multiply_adds(const ir::Graph& graph, const ir::Node& node) {
   const std::int64_t all = multiply_adds(graph, node);
-  if (node.op != "Conv" || all == 0) return all;
+  const bool quantised = node.op == "QLinearConv";
+  if ((node.op != "Conv" && !quantised) || all == 0) return all;
   const Types types(graph, node);
-  const Shape &x = types.inputs[0].shape, &w = types.inputs[1].shape;
+  const Shape &x = types.inputs[0].shape, &w = types.inputs[quantised ? 3 : 1].shape;
   const ops::NodeView view(node, types.pointers, {});
   double share = 1;
   for (const ops::WindowAxis& axis :

@@ -57,10 +57,6 @@ std::optional<Tensor> known_tensor_within(const Edit& edit, ValueId id, int step
   return ops::evaluate_node(node, graph, inputs).front();
 }
 
-int byte_at(const Tensor& tensor, std::int64_t i) {
-  return tensor.dtype() == DType::i8 ? tensor.data<std::int8_t>()[i] : tensor.data<std::uint8_t>()[i];
-}
-
 // A scale that is there and positive throughout.
 bool positive(const Tensor* scale) {
   return scale != nullptr && scale->dtype() == DType::f32 && scale->count() > 0 &&
@@ -68,23 +64,27 @@ bool positive(const Tensor* scale) {
                      [](float s) { return s > 0 && std::isfinite(s); });
 }
 
-// Whether 32 bits hold every sum of products and bias, whatever the picture.
+}  // namespace
+
+bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
+
+int byte_at(const Tensor& tensor, std::int64_t i) {
+  return tensor.dtype() == DType::i8 ? tensor.data<std::int8_t>()[i] : tensor.data<std::uint8_t>()[i];
+}
+
 bool sums_fit(const Tensor& weights, const Tensor* zero, const Tensor* bias) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const std::int64_t filters = weights.dim(0), each = weights.count() / filters;
   for (std::int64_t f = 0; f < filters; ++f) {
-    const int point = zero == nullptr ? 0 : byte_at(*zero, zero->count() == 1 ? 0 : f);
+    const std::int64_t start = bias == nullptr ? 0 : std::abs(std::int64_t{bias->data<std::int32_t>()[f]});
+    if (each * 255 * 255 + start <= kMost) continue;  // as in most networks, whatever the weights
+    const int point = zero == nullptr || zero->count() == 0 ? 0 : byte_at(*zero, zero->count() == 1 ? 0 : f);
     std::int64_t sum = 0;
     for (std::int64_t i = 0; i < each; ++i) sum += std::abs(byte_at(weights, f * each + i) - point);
-    const std::int64_t start = bias == nullptr ? 0 : std::abs(std::int64_t{bias->data<std::int32_t>()[f]});
     if (sum * 255 + start > kMost) return false;
   }
   return true;
 }
-
-}  // namespace
-
-bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
 
 std::optional<Grid> grid_of(const Edit& edit, ValueId id) {
   const ir::Graph& graph = edit.graph();

@@ -10,6 +10,11 @@
 namespace saccade::compiler {
 
 bool is_byte(DType dtype);
+/// Element `i` of a tensor of bytes.
+int byte_at(const Tensor& tensor, std::int64_t i);
+/// Whether 32 bits hold every sum of products with bytes, their zero points off, and bias, whatever the
+/// picture. `zero` has one value or one a filter; it and `bias` may be absent.
+bool sums_fit(const Tensor& weights, const Tensor* zero, const Tensor* bias);
 
 /// Every element of a value is a whole number times `scale`.
 struct Grid {

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <limits>
 
+#include "compiler/quantised.h"
 #include "cpu/image.h"
 
 namespace saccade::cpu {
 
 namespace {
 
+using compiler::byte_at;
+using compiler::is_byte;
 using compiler::KernelQuery;
 
 constexpr std::size_t kX = 0, kXScale = 1, kXZero = 2, kW = 3, kWScale = 4, kWZero = 5, kYScale = 6,
@@ -22,12 +23,6 @@ const Tensor* constant(const KernelQuery& query, std::size_t i) {
 
 bool present(const KernelQuery& query, std::size_t i) {
   return i < query.inputs.size() && query.inputs[i].present;
-}
-
-bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
-
-int byte_at(const Tensor& tensor, std::int64_t i) {
-  return tensor.dtype() == DType::i8 ? tensor.data<std::int8_t>()[i] : tensor.data<std::uint8_t>()[i];
 }
 
 /// The value for a filter of a constant that has one value or one for each; bytes, 0 where it is absent.
@@ -68,22 +63,6 @@ const char* check_constants(const KernelQuery& query) {
   return nullptr;
 }
 
-// Whether 32 bits hold every sum, whatever the picture.
-bool sums_fit(const KernelQuery& query) {
-  const Tensor& weights = *constant(query, kW);
-  const std::int64_t filters = weights.dim(0), each = weights.count() / filters;
-  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-  for (std::int64_t f = 0; f < filters; ++f) {
-    const std::int64_t bias = std::abs(bias_of(query, f));
-    if (each * 255 * 255 + bias <= kMost) continue;
-    std::int64_t sum = 0;
-    const int zero = zero_of(query, kWZero, f);
-    for (std::int64_t i = 0; i < each; ++i) sum += std::abs(byte_at(weights, f * each + i) - zero);
-    if (sum * 255 + bias > kMost) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 const char* check_byte_conv(const KernelQuery& query) {
@@ -101,7 +80,10 @@ const char* check_byte_conv(const KernelQuery& query) {
     if (!std::isfinite(scale_of(query, kXScale, 0) * scale_of(query, kWScale, f) /
                        scale_of(query, kYScale, 0)))
       return "the ratio of the scales overflows";
-  return sums_fit(query) ? nullptr : "sums may exceed 32 bits";
+  return compiler::sums_fit(*constant(query, kW), constant(query, kWZero),
+                            present(query, kBias) ? constant(query, kBias) : nullptr)
+             ? nullptr
+             : "sums may exceed 32 bits";
 }
 
 ByteConvQuery read_byte_conv(const KernelQuery& query, bool with_weights) {
@@ -124,8 +106,10 @@ ByteConvQuery read_byte_conv(const KernelQuery& query, bool with_weights) {
   q.x_zero = zero_of(query, kXZero, 0), q.y_zero = zero_of(query, kYZero, 0);
   const bool y_signed = query.outputs[0].dtype == DType::i8;
   const std::int64_t least = y_signed ? -128 : 0, most = y_signed ? 127 : 255;
-  q.low = static_cast<float>(std::max(least, query.node.integer("low", least)) - q.y_zero);
-  q.high = static_cast<float>(std::min(most, query.node.integer("high", most)) - q.y_zero);
+  const auto bound = [&](const char* name, std::int64_t otherwise) {
+    return static_cast<float>(std::clamp(query.node.integer(name, otherwise), least, most) - q.y_zero);
+  };
+  q.low = bound("low", least), q.high = bound("high", most);
   if (!with_weights) return q;
   const std::int64_t each = weights.count() / q.filters;
   q.weights.resize(static_cast<std::size_t>(weights.count()));

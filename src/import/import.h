@@ -31,8 +31,8 @@ struct Imported {
   std::vector<spec::Metadata> metadata;  ///< what the file says of its input and output
   std::vector<Missing> missing;          ///< complete list: import goes on past unknown operators
   std::vector<std::pair<std::string, std::size_t>>
-      foreign_ops;                                    ///< operators as the file names them, with counts
-  std::vector<std::filesystem::path> external_files;  ///< other files that weights were read from
+      foreign_ops;                         ///< operators as the file names them, with counts
+  std::vector<SourceFile> external_files;  ///< other files that weights were read from
 };
 
 /// Where weights come from: a model's bytes, with what keeps them alive. Weights that are aligned for their

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 
+#include "ops/indexing.h"
 #include "saccade/error.h"
 
 namespace saccade::ops {
@@ -17,19 +18,14 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? kMost : sum;
 }
 
-std::int64_t multiply(std::int64_t a, std::int64_t b) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? kMost : product;
-}
-
 std::int64_t bytes_of(const TensorType& type) {
-  return multiply(element_count(type.shape), static_cast<std::int64_t>(dtype_size(type.dtype)));
+  return saturating_product(element_count(type.shape), static_cast<std::int64_t>(dtype_size(type.dtype)));
 }
 
 /// As if no dimension were 0: shape rules and kernels multiply parts of a shape, also of an empty tensor.
 std::int64_t bytes_without_zeros(const TensorType& type) {
   auto bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
-  for (const std::int64_t dim : type.shape) bytes = multiply(bytes, std::max<std::int64_t>(dim, 1));
+  for (const std::int64_t dim : type.shape) bytes = saturating_product(bytes, std::max<std::int64_t>(dim, 1));
   return bytes;
 }
 
@@ -55,8 +51,8 @@ std::int64_t node_work(const ir::Node& node, std::span<const TensorType* const> 
     // Every element of a pooled result is made from a window.
     std::int64_t window = 1;
     for (const std::int64_t size : node.integers("kernel_shape"))
-      window = multiply(window, std::max<std::int64_t>(size, 1));
-    work = add(work, multiply(window, written));
+      window = saturating_product(window, std::max<std::int64_t>(size, 1));
+    work = add(work, saturating_product(window, written));
   }
   return work;
 }

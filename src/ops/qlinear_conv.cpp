@@ -27,6 +27,9 @@ void infer(InferContext& context) {
   check_granularity(context, 6, 1, "scale of y");
   check_granularity(context, 7, 1, "zero point of y");
   check_bias(context, 8, DType::i32, y[1]);
+  for (const auto& [data, zero] : {std::pair<std::size_t, std::size_t>{0, 2}, {3, 5}})
+    if (has_zero_point(context, zero) && context.dtype(zero) != context.dtype(data))
+      context.fail("zero point and data differ in type");
   context.output(0, context.dtype(7), y);
 }
 

@@ -1,10 +1,12 @@
 #include "platform/build.h"
 
+#include <fmt/format.h>
 #include <link.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 namespace saccade::platform {
@@ -15,16 +17,6 @@ struct Search {
   std::uintptr_t code;  // an address in the object that is looked for
   std::string id;
 };
-
-std::string hex(const unsigned char* bytes, std::size_t count) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
 
 // Of a segment of notes, each a header, its owner's name and its data, padded to four bytes.
 std::string id_in_notes(const std::byte* notes, std::size_t size) {
@@ -37,7 +29,9 @@ std::string id_in_notes(const std::byte* notes, std::size_t size) {
     if (whole > size) break;
     const std::string_view owner(reinterpret_cast<const char*>(notes + name), header.n_namesz);
     if (header.n_type == NT_GNU_BUILD_ID && owner == std::string_view("GNU", 4))
-      return hex(reinterpret_cast<const unsigned char*>(notes + data), header.n_descsz);
+      return fmt::format(
+          "{:02x}",
+          fmt::join(std::span(reinterpret_cast<const unsigned char*>(notes + data), header.n_descsz), ""));
     notes += whole;
     size -= whole;
   }

@@ -1,6 +1,7 @@
 #include "platform/machine.h"
 
 #include <cpuid.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -60,14 +61,23 @@ std::optional<std::int64_t> parse_memory_limit(std::string_view text) noexcept {
   return value;
 }
 
+std::optional<std::int64_t> parse_size(std::string_view text) noexcept {
+  constexpr std::string_view kUnits = "KMGT";
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || value < 0) return std::nullopt;
+  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  if (rest.empty()) return value;
+  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
+  if (unit == std::string_view::npos ||
+      __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &value))
+    return std::nullopt;
+  return value;
+}
+
 std::string cpu_signature() {
   std::string text;
-  const auto add = [&](unsigned value) {
-    char digits[9];
-    const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value, 16);
-    text.append(digits, error == std::errc{} ? end : digits);
-    text += '.';
-  };
+  const auto add = [&](unsigned value) { text += fmt::format("{:x}.", value); };
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(0, &a, &b, &c, &d) != 0) add(b), add(d), add(c);
   constexpr unsigned kSaveEnabled = 1u << 27;  // set by the system, told apart by what it enables

@@ -65,19 +65,11 @@ ir::Graph complete(ModelImpl& model, ir::Graph graph) {
   return typed;
 }
 
-/// What a model file and the files beside it hold, as ModelImpl::identity.
-std::string identity_of(const std::string& sha256, const std::vector<std::filesystem::path>& external) {
+/// What the model's file and the files beside it hold, as ModelImpl::identity.
+std::string identity_of(const std::string& sha256, const std::vector<SourceFile>& external) {
   std::string identity = sha256;
-  for (const std::filesystem::path& path : external) identity += " " + hash_of(map_file(path));
+  for (const SourceFile& source : external) identity += " " + hash_of(map_file(source.path));
   return identity;
-}
-
-/// The stamps of files that are about to be read.
-std::vector<SourceFile> stamped(const std::vector<std::filesystem::path>& paths) {
-  std::vector<SourceFile> files;
-  for (const std::filesystem::path& path : paths)
-    files.push_back({path, stamp_of(path).value_or(FileStamp{})});
-  return files;
 }
 
 template <class Body>
@@ -107,13 +99,23 @@ const ir::Graph& ModelImpl::graph() const {
     naming(path, [&] {
       const MappedFile file = map_file(path);
       import::Imported imported = import_file(file, path, limits);
-      if (identity_of(hash_of(file), imported.external_files) != identity)
+      if (identity_of(hash_of(file), imported.external_files) != identity ||
+          !unchanged(imported.external_files))
         throw Error(ErrorCode::io, "the file has changed since the model was loaded");
       ops::verify(imported.graph);
+      // Cards are files, too: what they say is not taken on trust where sizes depend on it.
+      if (imported.graph.inputs.size() != inputs.size() || imported.graph.outputs.size() != outputs.size())
+        throw Error(ErrorCode::io, "the plan cache says of the file what is not true; clear the cache");
       graph_ = std::make_unique<const ir::Graph>(std::move(imported.graph));
     });
   }
   return *graph_;
+}
+
+std::string text_of(const LoadLimits& limits) {
+  static_assert(sizeof(LoadLimits) == 7 * sizeof(std::int64_t), "a limit is missing below");
+  return fmt::format("{} {} {} {} {} {} {}", limits.max_nodes, limits.max_rank, limits.max_tensor_bytes,
+                     limits.max_nesting, limits.max_total_bytes, limits.max_iterations, limits.max_work);
 }
 
 Model make_model(ir::Graph graph, std::string identity, std::shared_ptr<const PlanCache> cache) {
@@ -179,7 +181,7 @@ Model Model::load(const std::filesystem::path& path, const LoadLimits& limits,
       return Model(std::move(model));
     }
   }
-  std::vector<SourceFile> sources = stamped({path});
+  std::vector<SourceFile> sources = {stamped(path)};
   const MappedFile file = map_file(path);
   naming(path, [&] {
     import::Imported imported = import_file(file, path, limits);
@@ -191,8 +193,12 @@ Model Model::load(const std::filesystem::path& path, const LoadLimits& limits,
     const Declarations declarations{import::signature_of(typed), imported.metadata};
     model->spec = spec::resolve(path, model->sha256, declarations.signature, declarations.metadata);
     if (model->cache == nullptr) return;
-    for (SourceFile& source : stamped(imported.external_files)) sources.push_back(std::move(source));
-    model->identity = identity_of(model->sha256, imported.external_files);
+    const std::vector<SourceFile>& external = imported.external_files;
+    sources.insert(sources.end(), external.begin(), external.end());
+    std::string identity = identity_of(model->sha256, external);
+    // A file that was replaced meanwhile: nobody knows which one the graph is of.
+    if (!unchanged(sources)) return;
+    model->identity = std::move(identity);
     keep_card(*model, declarations, sources);
   });
   return Model(std::move(model));

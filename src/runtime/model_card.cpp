@@ -18,14 +18,15 @@ constexpr std::size_t kLeastText = sizeof(std::uint64_t);
 // The coarsest times of file systems.
 constexpr std::chrono::seconds kSettled{2};
 
-std::string key_of(const ModelImpl& model) {
+// As it would be opened: ".." behind a link leads elsewhere than without both.
+std::string as_opened(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::path whole = std::filesystem::absolute(model.path, error);
-  if (error) whole = model.path;
-  const LoadLimits& l = model.limits;
-  return fmt::format("model {}\nlimits {} {} {} {} {} {} {}", whole.lexically_normal().string(), l.max_nodes,
-                     l.max_rank, l.max_tensor_bytes, l.max_nesting, l.max_total_bytes, l.max_iterations,
-                     l.max_work);
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  return (error ? path : whole).string();
+}
+
+std::string key_of(const ModelImpl& model) {
+  return fmt::format("model {}\nlimits {}", as_opened(model.path), text_of(model.limits));
 }
 
 void write_stamp(ArchiveWriter& out, const FileStamp& stamp) {
@@ -89,16 +90,13 @@ std::vector<spec::Declared> read_declared(ArchiveReader& in) {
   return list;
 }
 
-// Whether every file that the card names is as it was.
-bool unchanged(ArchiveReader& in) {
-  const std::size_t files = in.count(kLeastText + sizeof(FileStamp));
-  bool same = files > 0;
-  for (std::size_t i = 0; i < files; ++i) {
-    const std::string path = in.text();
-    const FileStamp stamp = read_stamp(in);
-    same = same && stamp_of(path) == stamp;
+std::vector<SourceFile> read_sources(ArchiveReader& in) {
+  std::vector<SourceFile> sources(in.count(kLeastText + sizeof(FileStamp)));
+  for (SourceFile& source : sources) {
+    source.path = in.text();
+    source.stamp = read_stamp(in);
   }
-  return same;
+  return sources;
 }
 
 }  // namespace
@@ -108,7 +106,8 @@ std::optional<Declarations> read_card(ModelImpl& model) {
   if (!entry) return std::nullopt;
   try {
     ArchiveReader in(entry->head);
-    if (!unchanged(in)) {
+    const std::vector<SourceFile> sources = read_sources(in);
+    if (sources.empty() || !unchanged(sources)) {
       log::debug("cache", "{} has changed", model.path.string());
       return std::nullopt;
     }
@@ -148,11 +147,11 @@ void keep_card(const ModelImpl& model, const Declarations& declarations,
   ArchiveWriter out;
   out.number(static_cast<std::uint64_t>(sources.size()));
   for (const SourceFile& source : sources) {
-    if (source.stamp.changed > settled || stamp_of(source.path) != source.stamp) {
+    if (source.stamp.changed > settled) {
       log::debug("cache", "{} is too new to be told from later versions by its times", source.path.string());
       return;
     }
-    out.text(source.path.string());
+    out.text(as_opened(source.path));
     write_stamp(out, source.stamp);
   }
   out.text(model.sha256);

@@ -25,11 +25,6 @@ struct Declarations {
 /// about has changed since.
 std::optional<Declarations> read_card(ModelImpl& model);
 
-/// A file that a model was read from, as it was just before.
-struct SourceFile {
-  std::filesystem::path path;
-  FileStamp stamp;
-};
 /// Keeps the card of a model that was read from `sources`. Not of files that changed just before `now`, which
 /// could change once more within the resolution of their times.
 void keep_card(const ModelImpl& model, const Declarations& declarations,

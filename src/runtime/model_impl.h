@@ -24,6 +24,9 @@ struct RecentPlans {
   std::list<std::pair<std::string, std::shared_ptr<const PlanImpl>>> plans;
 };
 
+/// All limits, for keys of what depends on them.
+std::string text_of(const LoadLimits& limits);
+
 struct ModelImpl {
   std::filesystem::path path;
   std::string sha256;

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "platform/build.h"
+#include "platform/machine.h"
 #include "platform/pages.h"
 #include "platform/thread_pool.h"
 
@@ -28,8 +29,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "SACCADE\1";  // ends with the number of the format
+constexpr std::string_view kMagic = "SACCADE\2";  // ends with the number of the format
 constexpr std::size_t kPage = 4096, kLine = 64;
+constexpr std::size_t kDigits = 32;  // of names
 constexpr std::array<const char*, 2> kExtensions = {".plan", ".model"};
 
 struct Start {
@@ -155,10 +157,27 @@ std::optional<std::vector<compiler::PackedBlock>> read_blocks(const File& file, 
   return blocks;
 }
 
+/// What a name in the folder is: an entry; what a process left that was killed while it wrote one; or nothing
+/// of the cache's.
+enum class Owned { no, entry, unfinished };
+
+Owned owned_by_name(std::string_view name) {
+  if (name.size() < kDigits || name.find_first_not_of("0123456789abcdef") != kDigits) return Owned::no;
+  constexpr std::size_t kSuffix = 7;  // of files that write_file has not finished: a dot and six letters
+  for (const std::string_view extension : kExtensions) {
+    const std::string_view rest = name.substr(kDigits);
+    if (rest == extension) return Owned::entry;
+    if (rest.starts_with(extension) && rest.size() == extension.size() + kSuffix &&
+        rest[extension.size()] == '.')
+      return Owned::unfinished;
+  }
+  return Owned::no;
+}
+
 std::optional<PlanCache::Entry> read_entry(const File& file, const std::string& key) {
   struct stat info {};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  // What others may write is not trusted to be ours.
+  // What others own is not trusted to be ours.
   if (info.st_uid != ::geteuid() && info.st_uid != 0) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(info.st_size);
   Start start{};
@@ -172,17 +191,17 @@ std::optional<PlanCache::Entry> read_entry(const File& file, const std::string& 
   if (!file.read(head.data(), head.size(), sizeof(start)) || checksum(head) != start.head_checksum)
     return std::nullopt;
   ArchiveReader in(head);
-  if (in.text() != key || in.number<std::uint64_t>() != size) return std::nullopt;
+  if (in.text() != key) return std::nullopt;
   const std::vector<std::uint64_t> sizes = in.numbers<std::uint64_t>(), sums = in.numbers<std::uint64_t>();
   const std::size_t offset = to_page(sizeof(start) + head.size());
-  std::size_t end = offset;
+  std::size_t end = sizes.empty() ? sizeof(start) + head.size() : offset;
   for (const std::uint64_t block : sizes) {
     if (block > size || end > size) return std::nullopt;
     end = to_line(end + block);
   }
-  if (sums.size() != sizes.size() || (!sizes.empty() && end != size)) return std::nullopt;
-  const std::span<const std::byte> rest = in.take(in.left());
-  entry.head.assign(rest.begin(), rest.end());
+  if (sums.size() != sizes.size() || end != size) return std::nullopt;
+  entry.head = in.take(in.left());
+  entry.bytes = std::move(head);  // and what lies in it stays where it is
   if (sizes.empty()) return entry;
   std::optional<std::vector<compiler::PackedBlock>> blocks = read_blocks(file, offset, sizes, sums);
   if (!blocks) return std::nullopt;
@@ -196,18 +215,9 @@ std::int64_t bound_of(const PlanCacheOptions& options) {
   const char* text = std::getenv("SACCADE_PLAN_CACHE");
   if (text == nullptr || *text == '\0') return options.max_bytes;
   if (std::string_view(text) == "off") return 0;
-  char* end = nullptr;
-  errno = 0;
-  const long long value = std::strtoll(text, &end, 10);
-  constexpr std::string_view kUnits = "KMGT";
-  const std::string_view rest(end);
-  const std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
-  std::int64_t scaled = value;
-  if (errno != 0 || end == text || value < 0 || (!rest.empty() && unit == std::string_view::npos) ||
-      (!rest.empty() && __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &scaled)))
-    throw Error(ErrorCode::invalid_argument,
-                "SACCADE_PLAN_CACHE is '" + std::string(text) + "', expected off or a size like 512M or 2G");
-  return scaled;
+  if (const std::optional<std::int64_t> size = platform::parse_size(text)) return *size;
+  throw Error(ErrorCode::invalid_argument,
+              "SACCADE_PLAN_CACHE is '" + std::string(text) + "', expected off or a size like 512M or 2G");
 }
 
 }  // namespace
@@ -229,7 +239,8 @@ std::string PlanCache::full_key(const std::string& key) const { return "build " 
 
 fs::path PlanCache::path_of(Kind kind, const std::string& key) const {
   const std::string whole = full_key(key);
-  const std::string name = Sha256::hex(std::as_bytes(std::span(whole.data(), whole.size()))).substr(0, 32);
+  const std::string name =
+      Sha256::hex(std::as_bytes(std::span(whole.data(), whole.size()))).substr(0, kDigits);
   return directory_ / (name + kExtensions[static_cast<std::size_t>(kind)]);
 }
 
@@ -270,24 +281,17 @@ void PlanCache::keep(Kind kind, const std::string& key, std::span<const std::byt
       sums.push_back(block_checksum({static_cast<const std::byte*>(block.data.get()), block.bytes}));
       bytes += to_line(block.bytes);
     }
-    // The size is in the head, whose own length does not depend on it.
-    ArchiveWriter sized;
-    const auto write_head = [&](ArchiveWriter& out, std::uint64_t size) {
-      out.text(full_key(key));
-      out.number(size);
-      out.numbers(sizes);
-      out.numbers(sums);
-      out.raw(head);
-    };
-    write_head(sized, 0);
-    const std::size_t front = sizeof(Start) + sized.bytes().size();
+    ArchiveWriter out;
+    out.text(full_key(key));
+    out.numbers(sizes);
+    out.numbers(sums);
+    out.raw(head);
+    const std::size_t front = sizeof(Start) + out.bytes().size();
     const std::size_t size = blocks.empty() ? front : to_page(front) + bytes;
     if (size > static_cast<std::uint64_t>(max_bytes_)) {
       log::debug("cache", "an entry of {} bytes is larger than the cache may be", size);
       return;
     }
-    ArchiveWriter out;
-    write_head(out, size);
     Start start{};
     std::copy(kMagic.begin(), kMagic.end(), start.magic.begin());
     start.head_bytes = out.bytes().size();
@@ -301,7 +305,8 @@ void PlanCache::keep(Kind kind, const std::string& key, std::span<const std::byt
       pieces.emplace_back(static_cast<const std::byte*>(block.data.get()), block.bytes);
       pieces.push_back(std::span(padding).first(to_line(block.bytes) - block.bytes));
     }
-    fs::create_directories(directory_);
+    // Models may be private, and plans hold their weights.
+    if (fs::create_directories(directory_)) fs::permissions(directory_, fs::perms::owner_all);
     const fs::path path = path_of(kind, key);
     write_file(path, pieces);
     log::debug("cache", "{} is written, {} bytes", path.string(), size);
@@ -333,12 +338,11 @@ void PlanCache::prune(const fs::path& newest) const {
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, ignored)) {
     const fs::path& path = each.path();
     const std::string name = path.filename().string();
-    const auto is = [&](const char* extension) { return name.find(extension) != std::string::npos; };
-    if (!is(kExtensions[0]) && !is(kExtensions[1])) continue;
+    const Owned owned = owned_by_name(name);
+    if (owned == Owned::no) continue;
     const std::optional<FileStamp> stamp = stamp_of(path);
     if (!stamp) continue;
-    // Left behind by a process that was killed while it wrote.
-    if (path.extension() != kExtensions[0] && path.extension() != kExtensions[1]) {
+    if (owned == Owned::unfinished) {
       if (stamp->modified < hour_ago) fs::remove(path, ignored);
       continue;
     }

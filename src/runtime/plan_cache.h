@@ -22,7 +22,7 @@ namespace saccade::runtime {
 /// not let happen.
 ///
 /// A file: magic, length and checksum of the head; the head; from the next page on the blocks, each at
-/// a multiple of 64 bytes. The head starts with the key, the size of the file, and sizes and checksums of the
+/// a multiple of 64 bytes. The head starts with the key, and sizes and checksums of the
 /// blocks.
 class PlanCache {
  public:
@@ -34,8 +34,13 @@ class PlanCache {
   PlanCache(std::filesystem::path directory, std::int64_t max_bytes, std::string build);
 
   struct Entry {
-    std::vector<std::byte> head;
+    std::vector<std::byte> bytes;               ///< what `head` lies in
+    std::span<const std::byte> head;            ///< as it was kept
     std::vector<compiler::PackedBlock> blocks;  ///< large ones in pages of the file
+
+    Entry() = default;
+    Entry(Entry&&) = default;
+    Entry& operator=(Entry&&) = default;
   };
   /// Marks it as used just now.
   std::optional<Entry> find(Kind kind, const std::string& key) const noexcept;

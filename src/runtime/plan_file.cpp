@@ -47,11 +47,8 @@ void check_ends(const PlanImpl& plan, const ModelImpl& model, const compiler::Op
 }  // namespace
 
 std::string plan_key(const ModelImpl& model, const compiler::Target& target, const std::string& options) {
-  const LoadLimits& l = model.limits;
-  return fmt::format("plan {}\nprocessor {}\ntarget {}\nlimits {} {} {} {} {} {} {}\noptions {}",
-                     model.identity, platform::cpu_signature(), target.choices_depend_on(), l.max_nodes,
-                     l.max_rank, l.max_tensor_bytes, l.max_nesting, l.max_total_bytes, l.max_iterations,
-                     l.max_work, options);
+  return fmt::format("plan {}\nprocessor {}\ntarget {}\nlimits {}\noptions {}", model.identity,
+                     platform::cpu_signature(), target.choices_depend_on(), text_of(model.limits), options);
 }
 
 std::shared_ptr<const PlanImpl> read_plan(const PlanCache& cache, const std::string& key,

@@ -1,8 +1,6 @@
 // Passes that keep quantised tensors in bytes.
 #include <algorithm>
-#include <cmath>
 
-#include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_quantised_conv.h"
 #include "compiler/passes/integer_sums.h"

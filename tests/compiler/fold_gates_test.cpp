@@ -10,7 +10,6 @@ namespace saccade::compiler {
 namespace {
 
 using testing::count;
-using testing::find;
 using testing::GraphMaker;
 using Id = ir::ValueId;
 

@@ -179,7 +179,8 @@ void add_numbers(std::vector<Case>& cases, std::int64_t groups) {
   }
   Conv bounded{kind + " within bounds", {1, channels, 6, 5}, filters};
   bounded.groups = groups;
-  for (const auto& [low, high] : {std::pair{128, 255}, {100, 140}, {0, 90}, {-50, 300}}) {
+  for (const auto& [low, high] :
+       {std::pair{128, 255}, {100, 140}, {0, 90}, {-50, 300}, {-300, -200}, {300, 400}}) {
     Case test = make(bounded);
     test.name += " " + std::to_string(low) + " " + std::to_string(high);
     test.attributes["low"] = std::int64_t{low};

@@ -17,6 +17,17 @@ TEST(Machine, ParsesLimits) {
   EXPECT_EQ(parse_memory_limit("99999999999999999999999"), std::nullopt);
 }
 
+TEST(Machine, ParsesSizes) {
+  EXPECT_EQ(parse_size("0"), 0);
+  EXPECT_EQ(parse_size("512"), 512);
+  EXPECT_EQ(parse_size("64K"), 65536);
+  EXPECT_EQ(parse_size("3G"), std::int64_t{3} << 30);
+  EXPECT_EQ(parse_size("8388607T"), std::int64_t{8388607} << 40);
+  for (const char* text :
+       {"", "K", "-1", "-1K", "1k", "1KB", "1 K", " 1", "8388608T", "99999999999999999999"})
+    EXPECT_EQ(parse_size(text), std::nullopt) << text;
+}
+
 TEST(Machine, DescribesThisMachine) {
   EXPECT_FALSE(cpu_name().empty());
   EXPECT_GE(machine_cpus(), 1);

@@ -331,15 +331,33 @@ TEST_F(PlanCacheTest, TheLeastRecentlyUsedGoFirst) {
 
 TEST_F(PlanCacheTest, RemainsOfKilledWritersAreSweptUp) {
   cache()->keep(Kind::model, "a", {}, {});
-  const fs::path old = folder_ / "plans" / "0123.plan.abcdef", young = folder_ / "plans" / "4567.plan.abcdef",
-                 foreign = folder_ / "plans" / "notes.txt";
-  for (const fs::path& path : {old, young, foreign}) write(path, std::vector<std::byte>(10));
+  const fs::path plans = folder_ / "plans";
+  const fs::path old = plans / (std::string(32, 'a') + ".plan.Abc1e2"),
+                 young = plans / (std::string(32, 'b') + ".plan.abcdef");
+  std::vector<fs::path> foreign;
+  for (const char* name : {"notes.txt", "my.model.onnx", "selfie.model.yaml", "terraform.plan", "x.model",
+                           "0123.plan.abcdef", ".plan"})
+    foreign.push_back(plans / name);
+  foreign.push_back(plans / (std::string(32, 'a') + ".plan.pdf"));
+  foreign.push_back(plans / (std::string(33, 'a') + ".plan"));
+  foreign.push_back(plans / (std::string(31, 'a') + "g.model"));
+  std::vector<fs::path> all = foreign;
+  all.insert(all.end(), {old, young});
+  for (const fs::path& path : all) write(path, std::vector<std::byte>(10));
   const timespec times[2] = {{1'700'000'000, 0}, {1'700'000'000, 0}};
-  for (const fs::path& path : {old, foreign}) ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-  cache()->keep(Kind::model, "b", {}, {});
+  for (const fs::path& path : all)
+    if (path != young) {
+      ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+    }
+  cache(1000)->keep(Kind::model, "b", std::vector<std::byte>(900), {});  // nothing else would fit
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(young));
-  EXPECT_TRUE(fs::exists(foreign));
+  for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
+}
+
+TEST_F(PlanCacheTest, OthersCannotLookIntoItsFolder) {
+  cache()->keep(Kind::model, "a", {}, {});
+  EXPECT_EQ(fs::status(folder_ / "plans").permissions(), fs::perms::owner_all);
 }
 
 TEST_F(PlanCacheTest, AFolderThatCannotBeWrittenDoesNoHarm) {
@@ -442,6 +460,38 @@ TEST_F(ModelCardTest, AChangedFileIsReadAgain) {
     EXPECT_EQ(e.code(), ErrorCode::io);
     EXPECT_NE(std::string(e.what()).find("changed"), std::string::npos) << e.what();
   }
+}
+
+TEST_F(ModelCardTest, APathThroughALinkIsAnotherFile) {
+  fs::create_directories(folder_ / "x");
+  fs::create_directories(folder_ / "y" / "sub");
+  fs::create_directory_symlink(folder_ / "y" / "sub", folder_ / "x" / "link");
+  write_model(folder_ / "x" / "m.onnx", 0.5f);
+  write_model(folder_ / "y" / "m.onnx", 0.25f);
+  const Model behind = load(folder_ / "x" / "link" / ".." / "m.onnx");  // that of y
+  keep_card(behind);
+  EXPECT_NE(load(folder_ / "x" / "m.onnx").impl().identity, behind.impl().identity);
+}
+
+TEST_F(ModelCardTest, ALinkThatLeadsElsewhereIsAnotherFile) {
+  write_model(folder_ / "v1.onnx", 0.5f);
+  write_model(folder_ / "v2.onnx", 0.25f);
+  const fs::path link = folder_ / "m.onnx";
+  fs::create_symlink("v1.onnx", link);
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  const Model first = load("m.onnx");
+  keep_card(first);
+  fs::current_path(before);
+  EXPECT_FALSE(load(link).impl().graph_is_read());
+  fs::remove(link);
+  fs::create_symlink("v2.onnx", link);
+  fs::create_directories(folder_ / "other");
+  fs::create_symlink("../v1.onnx", folder_ / "other" / "m.onnx");
+  fs::current_path(folder_ / "other");  // where the relative name still leads to the first
+  const Model second = load(link);
+  fs::current_path(before);
+  EXPECT_NE(second.impl().identity, first.impl().identity);
 }
 
 TEST_F(ModelCardTest, YoungFilesHaveNoCard) {

@@ -57,9 +57,9 @@ const MappedFile& ExternalData::open(const std::string& location) {
   if (!is_inside(target, folder))
     fail("external data at '" + location + "' is a link to '" + target.string() +
          "', outside the model's folder");
-  const MappedFile& file = files_.emplace(location, map_file(target)).first->second;
-  opened_.push_back(target);
-  return file;
+  // Under its own name, so that a link that leads elsewhere later is another file.
+  opened_.push_back(stamped((parent.empty() ? fs::path(".") : parent) / normal));
+  return files_.emplace(location, map_file(target)).first->second;
 }
 
 ExternalData::Piece ExternalData::read(const onnx::TensorProto& tensor, std::uint64_t wanted) {

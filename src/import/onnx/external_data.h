@@ -26,14 +26,14 @@ class ExternalData {
   /// The `wanted` bytes of tensor `tensor`. Throws Error(invalid_model | not_found | io).
   Piece read(const onnx::TensorProto& tensor, std::uint64_t wanted);
   /// Those that were opened so far.
-  const std::vector<std::filesystem::path>& files() const noexcept { return opened_; }
+  const std::vector<SourceFile>& files() const noexcept { return opened_; }
 
  private:
   const MappedFile& open(const std::string& location);
 
   std::filesystem::path model_;
   std::map<std::string, MappedFile> files_;
-  std::vector<std::filesystem::path> opened_;
+  std::vector<SourceFile> opened_;
 };
 
 }  // namespace saccade::import

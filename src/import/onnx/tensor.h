@@ -36,7 +36,7 @@ class OnnxTensors {
   /// Throws Error(invalid_model | limit | not_found | io), NotSupported for an element type without a DType.
   Tensor take(onnx::TensorProto& proto, const std::string& what);
   /// Files beside the model that weights were read from.
-  const std::vector<std::filesystem::path>& external_files() const noexcept { return external_.files(); }
+  const std::vector<SourceFile>& external_files() const noexcept { return external_.files(); }
 
  private:
   Tensor read(onnx::TensorProto& proto);

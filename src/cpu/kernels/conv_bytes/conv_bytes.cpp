@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/byte_conv_query.h"
@@ -73,13 +74,12 @@ std::vector<std::int64_t> elements_of_runs(const ByteConvQuery& q, const ConvByt
 }
 
 template <class T>
-void pack(const ByteConvQuery& q, int lanes, bool whole_row, Packed& packed) {
-  const ConvBytesState& s = packed.state;
+void pack(const ByteConvQuery& q, int lanes, bool whole_row, const ConvBytesState& s, float* packed) {
   constexpr auto kEach = static_cast<std::int64_t>(4 / sizeof(T));
   const std::vector<std::int64_t> places = elements_of_runs(q, s, kEach, whole_row);
   const auto elements = static_cast<std::int64_t>(places.size());
   const std::int64_t filter = q.channels * q.kernel_h * q.kernel_w;
-  T* out = reinterpret_cast<T*>(packed.weights.data());
+  T* out = reinterpret_cast<T*>(packed);
   for (std::int64_t b = 0; b < s.blocks; ++b) {
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
     const std::int64_t width = f1 - f0;
@@ -117,12 +117,11 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.low = q.low, s.high = q.high, s.zero = q.y_zero;
 
   const auto padded = static_cast<std::size_t>(s.vectors * width);
-  packed->weights = PackedFloats(padded * static_cast<std::size_t>(q.kernel_h * s.runs * s.words));
+  using Each = std::conditional_t<kWords == Words::pairs, std::int16_t, std::int8_t>;
+  packed->weights = PackedFloats::packed(
+      query, padded * static_cast<std::size_t>(q.kernel_h * s.runs * s.words),
+      [&](PackedFloats& weights) { pack<Each>(q, width, whole_row, s, weights.data()); });
   packed->start = PackedFloats(padded), packed->ratio = PackedFloats(padded);
-  if constexpr (kWords == Words::pairs)
-    pack<std::int16_t>(q, width, whole_row, *packed);
-  else
-    pack<std::int8_t>(q, width, whole_row, *packed);
   // Bytes in quads stand for themselves, without their zero point.
   const int staged_zero = kWords == Words::pairs ? 0 : q.x_signed ? q.x_zero + 128 : q.x_zero;
   s.skips = staged_zero == 0;
@@ -145,7 +144,6 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.splits = even_tasks(static_cast<std::int64_t>(packed->weights.bytes()) / kNearBytes, s.blocks);
   const std::int64_t wanted = std::min(kTasks / s.splits, tasks_of_work(work));
   s.bands = even_tasks(std::max((q.out_h + kRows - 1) / kRows, wanted), q.out_h);
-  s.filters_first = s.splits > 1;
   const StripPlan strips = plan_strips(q, pitch, bytes_of(kWords), (q.out_h + s.bands - 1) / s.bands);
   s.stage = strips.stage;
   s.strip_rows = strips.rows, s.strip_columns = strips.columns;

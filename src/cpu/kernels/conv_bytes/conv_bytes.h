@@ -27,7 +27,6 @@ struct ConvBytesState {
 
   std::int64_t strip_rows, strip_columns;  ///< outputs staged at a time
   std::int64_t bands, splits;              ///< tasks of an image
-  bool filters_first;                      ///< tasks of one range of filters follow each other
 };
 
 /// Bytes of scratch for the addresses of `runs` runs.

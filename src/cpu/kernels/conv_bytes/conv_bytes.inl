@@ -156,8 +156,7 @@ void run_conv_bytes(const compiler::KernelArgs& args) {
   const std::int64_t in_image = s.bands * s.splits;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, rest = task % in_image;
-    const std::int64_t band = s.filters_first ? rest % s.bands : rest / s.splits;
-    const std::int64_t split = s.filters_first ? rest / s.bands : rest % s.splits;
+    const std::int64_t band = rest % s.bands, split = rest / s.bands;
     const auto* src = static_cast<const unsigned char*>(args.src[0]) + image * s.src_image;
     auto* dst = static_cast<unsigned char*>(args.dst[0]) + image * s.dst_image;
     const std::int64_t last_row = s.out_h * (band + 1) / s.bands;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "cpu/byte_conv_query.h"
 #include "cpu/cost.h"
@@ -25,12 +26,9 @@ struct Packed {
 };
 
 const char* can_run(const KernelQuery& query) {
-  if (query.inputs.empty() || query.outputs.empty() || query.inputs[0].rank() != 4 ||
-      query.outputs[0].rank() != 4)
-    return "operands missing";
-  const std::int64_t groups = query.node.integer("group", 1);
-  if (groups != query.inputs[0].dims[1] || groups != query.outputs[0].dims[1]) return "not depthwise";
-  return check_byte_conv(query);
+  if (const char* why = check_byte_conv(query)) return why;
+  const ByteConvQuery q = read_byte_conv(query, false);
+  return q.groups == q.channels && q.groups == q.filters ? nullptr : "not depthwise";
 }
 
 template <Isa kIsa>

@@ -97,7 +97,7 @@ DotProbes dot_probes(Isa isa) noexcept {
   DotProbes probes;
   if (isa >= Isa::avx2) probes.int8 = byte_pairs;
   if (isa >= Isa::avx512 && __builtin_cpu_supports("avx512bf16")) probes.bf16 = bf16_vectors;
-  if (isa >= Isa::avx512 && __builtin_cpu_supports("avx512vnni")) probes.int8 = byte_vectors;
+  if (isa >= Isa::avx512_vnni) probes.int8 = byte_vectors;
   return probes;
 }
 

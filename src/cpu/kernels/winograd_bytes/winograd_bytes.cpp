@@ -83,9 +83,8 @@ void transform_filter(const std::int16_t* g, std::int16_t (&u)[kWinogradPosition
   }
 }
 
-void pack(const ByteConvQuery& q, std::int64_t lanes, Packed& packed) {
-  const WinogradBytesState& s = packed.state;
-  auto* out = reinterpret_cast<std::int16_t*>(packed.weights.data());
+void pack(const ByteConvQuery& q, std::int64_t lanes, const WinogradBytesState& s, float* packed) {
+  auto* out = reinterpret_cast<std::int16_t*>(packed);
   for (std::int64_t b = 0; b < s.blocks; ++b) {
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
     const std::int64_t width = f1 - f0;
@@ -116,9 +115,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, lanes(kIsa));
   const auto padded = static_cast<std::size_t>(s.vectors * width);
-  packed->weights = PackedFloats(padded * static_cast<std::size_t>(kWinogradPositions * q.channels / 2));
+  packed->weights =
+      PackedFloats::packed(query, padded * static_cast<std::size_t>(kWinogradPositions * q.channels / 2),
+                           [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(padded), packed->ratio = PackedFloats(padded);
-  pack(q, width, *packed);
   std::copy(q.bias.begin(), q.bias.end(), reinterpret_cast<int*>(packed->bias.data()));
   std::copy(q.ratio.begin(), q.ratio.end(), packed->ratio.data());
   s.weights = reinterpret_cast<const char*>(packed->weights.data());
