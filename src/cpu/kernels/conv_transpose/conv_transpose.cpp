@@ -74,10 +74,11 @@ const char* can_run_patch(const KernelQuery& query) {
 template <Isa kIsa>
 double cost_patch(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const std::int64_t patch = q.kernel_h * q.kernel_w * q.filters;
-  const double scatter = static_cast<double>(q.in_h * q.in_w * patch) * 0.4;
-  const double product = static_cast<double>(q.in_h) * tile_row_ns(kIsa, q.in_w, patch, q.channels, 1);
-  return static_cast<double>(q.batch) * (product + scatter);
+  const double pixels = static_cast<double>(q.batch * q.in_h * q.in_w);
+  const auto patch = static_cast<double>(q.kernel_h * q.kernel_w * q.filters);
+  const auto channels = static_cast<double>(q.channels);
+  const double transposed = channels * 4 / lanes(kIsa);  // as many multiply-adds take that time
+  return pixels * (channels * (patch + transposed) / multiply_adds_per_ns(kIsa) + patch * 0.4);
 }
 
 template <Isa kIsa>
@@ -165,28 +166,25 @@ PreparedKernel prepare(const KernelQuery& query) {
 template <Isa kIsa>
 PreparedKernel prepare_patch(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  const int width = lanes(kIsa);
   std::shared_ptr<Packed> packed = prepare_both(q);
   ConvTransposeState& s = packed->state;
   s.patch = s.taps * q.filters;
-  s.vectors = (s.patch + width - 1) / width;
-  s.blocks = 1;
-  const std::int64_t step = s.vectors * width;
+  const std::int64_t values = (s.patch + 3) / 4 * 4;
   packed->weights =
-      PackedFloats::packed(query, static_cast<std::size_t>(step * q.channels), [&](PackedFloats& weights) {
-        for (std::int64_t c = 0; c < q.channels; ++c)
-          for (std::int64_t t = 0; t < s.taps; ++t)
-            for (std::int64_t f = 0; f < q.filters; ++f)
-              weights[static_cast<std::size_t>(c * step + t * q.filters + f)] =
-                  q.weights[(c * q.filters + f) * s.taps + t];
+      PackedFloats::packed(query, static_cast<std::size_t>(values * q.channels), [&](PackedFloats& weights) {
+        for (std::int64_t o = 0; o < s.patch; ++o)
+          for (std::int64_t c = 0; c < q.channels; ++c)
+            weights[static_cast<std::size_t>((o / 4 * q.channels + c) * 4 + o % 4)] =
+                q.weights[(c * q.filters + o % q.filters) * s.taps + o / q.filters];
       });
-  packed->bias = PackedFloats(static_cast<std::size_t>(step));
+  packed->bias = PackedFloats(static_cast<std::size_t>(values));
   for (std::int64_t t = 0; t < s.taps && q.bias != nullptr; ++t)
     std::copy_n(q.bias, q.filters, packed->bias.data() + t * q.filters);
   s.rows = q.in_h;
-  s.bands = even_tasks(tasks_of_work(q.in_h * q.in_w * s.vectors * (q.channels + 8)), q.in_h);
-  s.splits = 1;
-  return finish(query, packed, q.batch * s.bands, static_cast<std::size_t>(q.in_w * step) * sizeof(float));
+  const std::int64_t lines = (q.in_w + lanes(kIsa) - 1) / lanes(kIsa);
+  s.bands = even_tasks(tasks_of_work(q.in_h * lines * (q.channels + 8) * values), q.in_h);
+  const std::int64_t floats = 2 * lanes(kIsa) * (q.channels + values);
+  return finish(query, packed, q.batch * s.bands, static_cast<std::size_t>(floats) * sizeof(float));
 }
 
 constexpr KernelDesc kTable[] = {

@@ -36,8 +36,8 @@ struct ConvTransposeState {
   const float* bias;   ///< [group][vectors x lanes], padded
   const float* zeros;  ///< `channels` of them
 
-  // Where stride and kernel are equal and the filters few: one product a pixel gives all taps and filters of
-  // its patch, [ky][kx][filter]. Zero otherwise.
+  // Where stride and kernel are equal and the filters few: values of the patch that each pixel becomes,
+  // [ky][kx][filter]. Weights are then [value / 4][channel][value mod 4], biases one a value. Zero otherwise.
   std::int64_t patch;
 
   // Tasks of an image: near-equal bands of input-sized rows x groups x ranges of blocks.

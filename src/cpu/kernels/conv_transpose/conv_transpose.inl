@@ -1,5 +1,7 @@
 // Transposed convolution as stride_h x stride_w ordinary ones, each over its own taps, whose outputs interleave; included
 // inside the namespace of each instruction set.
+#include "cpu/kernels/epilogue.inl"
+
 
 struct TransposeCall {
   const ConvTransposeState* s;
@@ -95,50 +97,116 @@ inline void run_conv_transpose(const compiler::KernelArgs& args) {
   }
 }
 
-/// Rows of input pixels times all taps and filters, then each patch to its place.
+/// The values of up to 2 x kLanes pixels, [channel][pixel]. Pixels beyond `pixels` repeat the last one.
+inline void gather_planes(const float* src, std::int64_t src_pixel, int pixels, std::int64_t channels, float* planes) {
+  for (int half = 0; half < 2; ++half) {
+    const float* from[kLanes];
+    for (int i = 0; i < kLanes; ++i) from[i] = src + smaller(half * kLanes + i, pixels - 1) * src_pixel;
+    float* to = planes + half * kLanes;
+    for (std::int64_t c = 0; c < channels; c += kLanes) {
+      const int count = static_cast<int>(smaller(kLanes, channels - c));
+      Vec r[kLanes];
+      if (count == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) r[i] = load(from[i] + c);
+      } else {
+        for (int i = 0; i < kLanes; ++i) r[i] = load_first(from[i] + c, count);
+      }
+      transpose(r);
+      if (count == kLanes) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) store(to + (c + i) * 2 * kLanes, r[i]);
+      } else {
+        for (int i = 0; i < count; ++i) store(to + (c + i) * 2 * kLanes, r[i]);
+      }
+    }
+  }
+}
+
+/// Four values of the patches of 2 x kLanes pixels: sums over `channels` planes.
+[[gnu::always_inline]] inline void add_planes(const float* planes, const float* w, std::int64_t channels, Vec (&c)[4][2]) {
+#pragma GCC unroll 1
+  for (std::int64_t k = 0; k < channels; ++k, planes += 2 * kLanes, w += 4) {
+    const Vec x0 = load(planes), x1 = load(planes + kLanes);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const Vec weight = broadcast(w[i]);
+      c[i][0] = fma(x0, weight, c[i][0]);
+      c[i][1] = fma(x1, weight, c[i][1]);
+    }
+  }
+}
+
+/// a0 b0 a1 b1 ...: 2 x kLanes floats.
+[[gnu::always_inline]] inline void store_interleaved(float* dst, const float* a, const float* b) {
+  alignas(64) static constexpr int kOrder[2][16] = {{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7},
+                                                    {8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15}};
+  alignas(64) static constexpr float kOdd[16] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
+  const Int low = load_int(kOrder[0]);
+  const Int high = kLanes == 16 ? load_int(kOrder[1]) : load_int(kOrder[0] + kLanes);
+  const Mask odd = less(zero(), load(kOdd));
+  const Vec x = load(a), y = load(b);
+  store(dst, select(odd, permute(y, low), permute(x, low)));
+  store(dst + kLanes, select(odd, permute(y, high), permute(x, high)));
+}
+
+/// One value of the patches of `pixels` pixels after the other, to where it belongs.
+inline void scatter_patches(const ConvTransposeState& s, const float* values, int pixels, std::int64_t x, float* row) {
+  const std::int64_t width = s.stride_w * s.filters;
+  const bool dense = s.dst_pixel == s.filters;
+  if (dense && width == 2 && pixels == 2 * kLanes) {
+    store_interleaved(row + 2 * x, values, values + 2 * kLanes);
+    store_interleaved(row + 2 * x + 2 * kLanes, values + kLanes, values + 3 * kLanes);
+    return;
+  }
+  for (std::int64_t kx = 0; kx < s.stride_w; ++kx)
+    for (std::int64_t f = 0; f < s.filters; ++f, values += 2 * kLanes) {
+      float* dst = row + (x * s.stride_w + kx) * s.dst_pixel + f;
+      for (int i = 0; i < pixels; ++i) dst[i * s.stride_w * s.dst_pixel] = values[i];
+    }
+}
+
+/// Pixels in lanes, so that a patch of few values fills them: each value of the patch is a sum of planes.
 inline void run_patches(const compiler::KernelArgs& args) {
   const ConvTransposeState& s = *static_cast<const ConvTransposeState*>(args.state);
-  float* sums = static_cast<float*>(args.thread_scratch);
-  const int vectors = static_cast<int>(s.vectors);
-  const std::int64_t step = s.vectors * kLanes, width = s.stride_w * s.filters;
-  const Cut cut = cut_pixels(s.in_w, tile_pixels(kLanes, vectors));
-  Output out;
-  out.bias = s.bias;
-  out.residual = nullptr;
-  out.residual_pixel = 0;
-  out.dst_pixel = step;
-  out.epilogue = &s.epilogue;
-  out.tail = kLanes;
-  out.cuts = cut_sums(s.weights, s.channels);
-  out.resume = out.partial = false;
+  constexpr int kPixels = 2 * kLanes;
+  float* planes = static_cast<float*>(args.thread_scratch);
+  float* values = planes + s.channels * kPixels;  // [patch, rounded up to 4][kPixels]
+  const std::int64_t width = s.stride_w * s.filters;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / s.bands, band = task % s.bands;
     const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
-    for (std::int64_t y = s.rows * band / s.bands; y < s.rows * (band + 1) / s.bands; ++y) {
-      Run run = {src + y * s.src_row, s.weights, s.channels};
-      out.dst = sums;
-      if (cut.larger > 0) {
-        run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.src_pixel, cut.larger, out);
-        run.x += cut.larger * (cut.size + 1) * s.src_pixel;
-        out.dst += cut.larger * (cut.size + 1) * step;
-      }
-      run_tile(vectors, static_cast<int>(cut.size), &run, 1, s.src_pixel, cut.tiles - cut.larger, out);
-      for (std::int64_t ky = 0; ky < s.stride_h; ++ky) {
-        float* row = dst + (y * s.stride_h + ky) * s.out_w * s.dst_pixel;
-        const float* from = sums + ky * width;
-        if (s.dst_pixel == s.filters && width == 2) {
-          for (std::int64_t x = 0; x < s.in_w; ++x) {
-            row[2 * x] = from[x * step];
-            row[2 * x + 1] = from[x * step + 1];
+    for (std::int64_t y = s.rows * band / s.bands; y < s.rows * (band + 1) / s.bands; ++y)
+      for (std::int64_t x = 0; x < s.in_w; x += kPixels) {
+        const int pixels = static_cast<int>(smaller(kPixels, s.in_w - x));
+        gather_planes(src + y * s.src_row + x * s.src_pixel, s.src_pixel, pixels, s.channels, planes);
+        for (std::int64_t o = 0; o < s.patch; o += 4) {
+          const float* w = s.weights + o * s.channels;
+          Vec c[4][2];
+#pragma GCC unroll 4
+          for (int i = 0; i < 4; ++i) c[i][0] = c[i][1] = broadcast(s.bias[o + i]);
+          add_planes(planes, w, smaller(s.channels, kSumLength), c);
+          for (std::int64_t k = kSumLength; k < s.channels; k += kSumLength) {
+            Vec more[4][2];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i) more[i][0] = more[i][1] = zero();
+            add_planes(planes + k * kPixels, w + 4 * k, smaller(s.channels - k, kSumLength), more);
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 2
+              for (int j = 0; j < 2; ++j) c[i][j] = c[i][j] + more[i][j];
           }
-          continue;
+          float* to = values + o * kPixels;
+#pragma GCC unroll 1
+          for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 2
+            for (int j = 0; j < 2; ++j) store(to + i * kPixels + j * kLanes, c[i][j]);
         }
-        for (std::int64_t x = 0; x < s.in_w; ++x)
-          for (std::int64_t kx = 0; kx < s.stride_w; ++kx)
-            for (std::int64_t f = 0; f < s.filters; ++f)
-              row[(x * s.stride_w + kx) * s.dst_pixel + f] = from[x * step + kx * s.filters + f];
+        for (std::int64_t i = 0; i < s.patch * kPixels; i += kLanes)
+          store(values + i, activate(s.epilogue, load(values + i)));
+        for (std::int64_t ky = 0; ky < s.stride_h; ++ky)
+          scatter_patches(s, values + ky * width * kPixels, pixels, x, dst + (y * s.stride_h + ky) * s.out_w * s.dst_pixel);
       }
-    }
   }
 }
