@@ -100,16 +100,26 @@ class Legaliser {
   bool split(const Node& node) {
     const bool residual = node.op == "Conv" && node.has_input(3);
     const bool activation = node.text("activation", "none") != "none";
+    const bool residual_last = residual && node.integer("residual_last", 0) != 0;
     if (!residual && !activation) return false;
     if (runs(graph_, node, kernels_)) return false;
     Node bare = node;
-    bare.attributes.erase("activation");
-    bare.attributes.erase("activation_alpha");
-    bare.attributes.erase("activation_beta");
+    bare.attributes.erase("residual_last");
+    if (!residual_last) {
+      bare.attributes.erase("activation");
+      bare.attributes.erase("activation_alpha");
+      bare.attributes.erase("activation_beta");
+    }
     if (residual) bare.inputs[3] = ir::kNoValue;
     while (!bare.inputs.empty() && bare.inputs.back() == ir::kNoValue) bare.inputs.pop_back();
     ValueId x = fresh(node.outputs[0], node.name + ":bare");
     bare.outputs = {x};
+    if (residual_last) {
+      if (!split(bare)) emit(std::move(bare));
+      Node add{node.name + ":residual", "Add", {x, node.inputs[3]}, node.outputs, {}};
+      emit(std::move(add));
+      return true;
+    }
     if (!runs(graph_, bare, kernels_)) return false;
     graph_.nodes.push_back(std::move(bare));
     std::vector<Node> rest;

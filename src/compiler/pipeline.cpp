@@ -23,10 +23,12 @@
 #include "compiler/passes/fuse_quantised_conv.h"
 #include "compiler/passes/fuse_requantise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/fuse_residual_last.h"
 #include "compiler/passes/fuse_resize_arg_max.h"
 #include "compiler/passes/inline_branches.h"
 #include "compiler/passes/integer_sums.h"
 #include "compiler/passes/keep_bytes.h"
+#include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/recognise_activations.h"
@@ -69,9 +71,13 @@ constexpr std::array kPasses{
     Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
     Pass{"fuse_resize_arg_max", false, plain<fuse_resize_arg_max>},
     Pass{"simplify_means", false, plain<simplify_means>},
+    // Sums that were read for their means too.
+    Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
+    Pass{"merge_pointwise", false, plain<merge_pointwise>},
     // Before activations: y = activation(conv + residual).
     Pass{"fuse_residual", false, plain<fuse_residual>},
     Pass{"fuse_activation", false, plain<fuse_activation>},
+    Pass{"fuse_residual_last", false, plain<fuse_residual_last>},
     Pass{"fold_gates", false, plain<fold_gates>},
     Pass{"common_subexpressions", false, plain<common_subexpressions>},
     Pass{"open_quantised", false, plain<open_quantised>},

@@ -42,7 +42,7 @@ const Tensor* constant(const KernelQuery& query, std::size_t i) {
 
 }  // namespace
 
-const char* check_conv(const KernelQuery& query, bool gates) {
+const char* check_conv(const KernelQuery& query, bool gates, bool residual_last) {
   const bool transposed = query.node.op == "ConvTranspose";
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
@@ -59,6 +59,8 @@ const char* check_conv(const KernelQuery& query, bool gates) {
   if (!rows_adjacent(query.outputs[0])) return "output rows are not adjacent";
   if (present(query, 3)) {
     if (transposed) return "residual of a transposed convolution";
+    if (!residual_last && query.node.integer("residual_last", 0) != 0)
+      return "residual behind the activation";
     if (const char* why = check_image(query.inputs[3])) return why;
     if (query.inputs[3].dims != query.outputs[0].dims) return "residual is broadcast";
     if (!rows_adjacent(query.inputs[3])) return "residual rows are not adjacent";
@@ -101,6 +103,7 @@ ConvQuery read_conv(const KernelQuery& query) {
   q.src_row = x.dims[2] > 1 ? x.strides[2] : q.src_pixel * x.dims[3];
   q.dst_image = image_stride(y), q.dst_pixel = pixel_stride(y);
   q.has_residual = present(query, 3);
+  q.residual_last = q.has_residual && query.node.integer("residual_last", 0) != 0;
   if (q.has_residual)
     q.residual_image = image_stride(query.inputs[3]), q.residual_pixel = pixel_stride(query.inputs[3]);
   q.has_gate = present(query, 4);

@@ -15,7 +15,7 @@ struct ConvQuery {
   std::int64_t in_h, in_w, out_h, out_w;
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
-  bool has_residual, has_gate;
+  bool has_residual, residual_last, has_gate;
   std::int64_t gate_image;
   Epilogue epilogue;
   const float* weights;
@@ -28,8 +28,9 @@ struct ConvQuery {
   }
 };
 
-/// nullptr if `read_conv` can read the query, else why not. Few kernels can multiply the input by a gate.
-const char* check_conv(const compiler::KernelQuery& query, bool gates = false);
+/// nullptr if `read_conv` can read the query, else why not. Few kernels can multiply the input by a gate, or
+/// add the residual behind the activation.
+const char* check_conv(const compiler::KernelQuery& query, bool gates = false, bool residual_last = false);
 ConvQuery read_conv(const compiler::KernelQuery& query);
 
 }  // namespace saccade::cpu

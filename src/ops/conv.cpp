@@ -1,5 +1,6 @@
 // Convolution of any rank, with groups, and as passes leave it: y = activation(conv(gate * x) + bias +
-// residual). The gate (input 4) has one value a channel and picture.
+// residual), or with `residual_last` activation(conv(gate * x) + bias) + residual. The gate (input 4) has one
+// value a channel and picture.
 #include "ops/convolution.h"
 
 namespace saccade::ops {
@@ -7,11 +8,11 @@ namespace saccade::ops {
 namespace {
 
 constexpr AttributeDef kAttributes[] = {
-    {"strides", AttributeKind::integers},    {"dilations", AttributeKind::integers},
-    {"pads", AttributeKind::integers},       {"group", AttributeKind::integer},
-    {"auto_pad", AttributeKind::text},       {"kernel_shape", AttributeKind::integers},
-    {"activation", AttributeKind::text},     {"activation_alpha", AttributeKind::real},
-    {"activation_beta", AttributeKind::real}};
+    {"strides", AttributeKind::integers},     {"dilations", AttributeKind::integers},
+    {"pads", AttributeKind::integers},        {"group", AttributeKind::integer},
+    {"auto_pad", AttributeKind::text},        {"kernel_shape", AttributeKind::integers},
+    {"activation", AttributeKind::text},      {"activation_alpha", AttributeKind::real},
+    {"activation_beta", AttributeKind::real}, {"residual_last", AttributeKind::integer}};
 
 constexpr std::size_t kGate = 4;
 
@@ -51,6 +52,7 @@ void convolve_floats(EvalContext& context, const Window& window) {
   const Activation activation(context);
   const T* bias = context.has(2) ? context.input(2).data<T>() : nullptr;
   const T* residual = context.has(3) ? context.input(3).data<T>() : nullptr;
+  const bool last = context.node().integer("residual_last", 0) != 0;
   T* y = context.out().data<T>();
   const Tensor x = context.has(kGate) ? gated<T>(context.input(0), context.input(kGate)) : context.input(0);
   convolve<T>(x, w, context.node().integer("group", 1), window,
@@ -59,8 +61,8 @@ void convolve_floats(EvalContext& context, const Window& window) {
                   const auto here = at + static_cast<std::int64_t>(i);
                   double sum = sums[i];
                   if (bias != nullptr) sum += static_cast<double>(bias[m]);
-                  if (residual != nullptr) sum += static_cast<double>(residual[here]);
-                  y[here] = static_cast<T>(activation(sum));
+                  const double added = residual != nullptr ? static_cast<double>(residual[here]) : 0;
+                  y[here] = static_cast<T>(last ? activation(sum) + added : activation(sum + added));
                 }
               });
 }

@@ -1,6 +1,7 @@
 #include "compiler/passes/fuse_activation.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_residual.h"
+#include "compiler/passes/fuse_residual_last.h"
 #include "compiler/passes/fuse_resize_arg_max.h"
 #include "passes_test.h"
 
@@ -107,6 +108,47 @@ TEST(FuseResidual, NotWhereItMustNot) {
   const ir::Graph before = m.finish(outputs);
   const ir::Graph g = apply(fuse_residual, before);
   EXPECT_EQ(count(g, "Add"), count(before, "Add"));
+}
+
+TEST(FuseResidualLast, BehindTheActivation) {
+  for (const bool swapped : {false, true}) {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 8, 6, 6});
+    const auto y = m.node("Relu", {m.conv(x, 8, 8, 3, 1, 8)});
+    const auto later = m.node("Neg", {x});
+    ir::Graph g =
+        apply(fuse_activation,
+              m.finish({m.node("Add", swapped ? std::vector<Id>{later, y} : std::vector<Id>{y, later})}));
+    g = apply(fuse_residual_last, g);
+    ASSERT_EQ(g.nodes.size(), 2u);
+    EXPECT_TRUE(g.nodes[1].has_input(3));
+    EXPECT_EQ(g.nodes[1].integer("residual_last", 0), 1);
+  }
+}
+
+TEST(FuseResidualLast, NotWhereItMustNot) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 8, 6, 6});
+  const auto active = [&](std::int64_t group, const char* name) {
+    const auto y = m.conv(x, 8, 8, 3, 1, group);
+    m.graph.nodes.back().attributes["activation"] = std::string(name);
+    return y;
+  };
+  const auto shared = active(8, "relu");
+  const auto output = active(8, "relu");
+  const std::vector<Id> outputs{
+      m.node("Add", {active(1, "relu"), x}),     // dense
+      m.node("Add", {active(4, "relu"), x}),     // groups of two
+      m.node("Add", {active(8, "sigmoid"), x}),  // not in registers
+      m.node("Add", {active(8, "none"), x}),     // no activation: an ordinary residual
+      m.node("Add", {active(8, "relu"), m.random({1, 8, 1, 1})}),
+      m.node("Add", {shared, x}),
+      m.node("Neg", {shared}),
+      output,
+      m.node("Add", {output, x}),
+  };
+  const ir::Graph before = m.finish(outputs);
+  EXPECT_EQ(count(apply(fuse_residual_last, before), "Add"), count(before, "Add"));
 }
 
 TEST(FuseElementwise, OneChainWithBroadcastsAndLiterals) {

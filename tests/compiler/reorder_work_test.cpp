@@ -1,4 +1,5 @@
 // Passes that do the same work in a cheaper order.
+#include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/simplify_means.h"
 #include "passes_test.h"
@@ -74,6 +75,99 @@ Id mean(GraphMaker& m, Id x) {
   return m.node("ReduceMean", {x, m.integers({2, 3})}, {{"keepdims", std::int64_t{1}}});
 }
 
+TEST(PointwiseBeforeResize, OneSummandOfASum) {
+  for (const bool swapped : {false, true}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 6, 4, 5});
+    const auto y = m.input("y", {2, 6, 8, 10});
+    const auto up = enlarge(m, x);
+    const auto sum = m.node("Add", swapped ? std::vector<Id>{y, up} : std::vector<Id>{up, y});
+    const ir::Graph g = apply(pointwise_before_resize, m.finish({m.conv(sum, 6, 4, 1)}));
+    EXPECT_EQ(g.nodes.back().op, "Add");
+    EXPECT_EQ(count(g, "Conv"), 2u);
+    EXPECT_EQ(*g.value(find(g, "Resize")->inputs[0]).shape, (Shape{2, 4, 4, 5}));
+  }
+}
+
+TEST(PointwiseBeforeResize, SumsThatStay) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 6, 4, 5});
+  const auto y = m.input("y", {1, 6, 8, 10});
+  const auto shared = enlarge(m, x);
+  const auto read_twice = m.node("Add", {enlarge(m, x), y});
+  const auto wide = m.input("w", {1, 96, 4, 5});
+  const std::vector<Id> outputs{
+      m.conv(m.node("Add", {shared, y}), 6, 4, 1),
+      m.node("Relu", {shared}),
+      m.conv(read_twice, 6, 4, 1),
+      m.node("Relu", {read_twice}),
+      m.conv(m.node("Add", {enlarge(m, x), y}), 6, 4, 3),   // mixes pixels
+      m.conv(m.node("Add", {enlarge(m, x), y}), 6, 12, 1),  // more channels to enlarge
+      m.conv(m.node("Add", {enlarge(m, x), m.random({1, 6, 1, 1})}), 6, 4, 1),
+      m.conv(m.node("Mul", {enlarge(m, x), y}), 6, 4, 1),
+      m.conv(m.node("Add", {enlarge(m, wide), m.input("v", {1, 96, 8, 10})}), 96, 4, 1),
+  };
+  const ir::Graph before = m.finish(outputs);
+  const ir::Graph g = apply(pointwise_before_resize, before);
+  EXPECT_EQ(count(g, "Conv"), count(before, "Conv"));
+}
+
+TEST(MergePointwise, MultipliesTheFilters) {
+  for (const bool bias : {false, true}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 5, 4, 3});
+    const auto first = m.conv(x, 5, 6, 1);
+    if (!bias) m.graph.nodes.back().inputs.resize(2);
+    const auto second = m.conv(first, 6, 4, 1);
+    m.graph.nodes.back().attributes["activation"] = std::string("relu");
+    const ir::Graph g = apply(merge_pointwise, m.finish({second}));
+    ASSERT_EQ(g.nodes.size(), 1u);
+    EXPECT_EQ(g.nodes[0].text("activation", "none"), "relu");
+  }
+}
+
+TEST(MergePointwise, NotWhereItMustNot) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 8, 4, 4});
+  const auto active = m.conv(x, 8, 8, 1);
+  m.graph.nodes.back().attributes["activation"] = std::string("relu");
+  const auto shared = m.conv(x, 8, 8, 1);
+  const auto given = m.input("filters", {8, 8, 1, 1});
+  const std::vector<Id> outputs{
+      m.conv(active, 8, 4, 1),
+      m.conv(shared, 8, 4, 1),
+      m.node("Neg", {shared}),
+      m.conv(m.conv(x, 8, 2, 1), 2, 8, 1),        // a bottleneck is cheaper as it is
+      m.conv(m.conv(x, 8, 8, 3), 8, 4, 1),        // looks at more pixels
+      m.conv(m.conv(x, 8, 8, 1), 8, 4, 3),        // pads
+      m.conv(m.conv(x, 8, 8, 1, 2), 8, 4, 1),     // leaves pixels out
+      m.conv(m.conv(x, 8, 8, 1, 1, 2), 8, 4, 1),  // groups
+      m.node("Conv", {m.conv(x, 8, 8, 1), given}),
+  };
+  const ir::Graph before = m.finish(outputs);
+  EXPECT_EQ(count(apply(merge_pointwise, before), "Conv"), count(before, "Conv"));
+}
+
+TEST(SimplifyMeans, OfAPointwiseConvolution) {
+  GraphMaker m;
+  const auto x = m.input("x", {2, 6, 4, 5});
+  const auto y = m.conv(x, 6, 4, 1);
+  const ir::Graph g = apply(simplify_means, m.finish({mean(m, y), m.node("Relu", {y})}));
+  EXPECT_EQ(count(g, "Conv"), 2u);
+  EXPECT_EQ(find(g, "ReduceMean")->inputs[0], g.inputs[0]);
+}
+
+TEST(SimplifyMeans, OfGatedPlanes) {
+  for (const bool swapped : {false, true}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 6, 4, 5});
+    const auto gate = m.node("Sigmoid", {m.input("g", {2, 6, 1, 1})});
+    const auto y = m.node("Mul", swapped ? std::vector<Id>{gate, x} : std::vector<Id>{x, gate});
+    const ir::Graph g = apply(simplify_means, m.finish({mean(m, y), m.node("Relu", {y})}));
+    EXPECT_EQ(find(g, "ReduceMean")->inputs[0], g.inputs[0]);
+  }
+}
+
 TEST(SimplifyMeans, OfSumsAndEnlargements) {
   for (const char* mode : {"linear", "nearest"}) {
     GraphMaker m;
@@ -102,7 +196,9 @@ TEST(SimplifyMeans, NotWhereItMustNot) {
   const std::vector<Id> outputs{
       mean(m, shared),
       m.node("Relu", {shared}),
-      mean(m, m.node("Add", {x, m.input("y", {1, 3, 1, 1})})),                                  // broadcast
+      mean(m, m.conv(x, 3, 3, 3)),
+      mean(m, m.conv(m.input("wide", {1, 9, 4, 6}), 9, 3, 1)),  // more to read
+      mean(m, m.node("Add", {x, m.input("y", {1, 3, 1, 1})})),  // broadcast
       m.node("ReduceMean", {m.node("Add", {x, m.input("z", {1, 3, 4, 6})}), m.integers({3})}),  // rows only
       mean(m, enlarge(m, x, "linear", "align_corners")),
       mean(m, enlarge(m, x, "linear", "asymmetric")),

@@ -122,6 +122,17 @@ std::vector<Case> depthwise_cases() {
       if (residual) test.inputs.push_back(channels_last({1, 21, 7, 10}));
       cases.push_back(test);
     }
+  for (const char* activation : {"relu", "clip", "hard_swish"})
+    for (std::int64_t channels : {3, 21, 64})
+      for (const Window& shape : {three, five}) {
+        Case test = depthwise(std::string("residual behind ") + activation, {2, channels, 7, 10}, shape);
+        test.attributes["activation"] = std::string(activation);
+        test.attributes["activation_alpha"] = -0.2f;
+        test.attributes["activation_beta"] = 0.7f;
+        test.attributes["residual_last"] = std::int64_t{1};
+        test.inputs.push_back(channels_last({2, channels, 7, 10}, 2, 3));
+        cases.push_back(test);
+      }
   {
     Case test = depthwise("no bias, residual in a slice", {1, 12, 6, 9}, five);
     test.inputs[2] = absent();

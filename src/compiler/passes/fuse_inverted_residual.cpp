@@ -1,8 +1,8 @@
 #include "compiler/passes/fuse_inverted_residual.h"
 
-#include <algorithm>
 #include <array>
 
+#include "compiler/pointwise.h"
 #include "compiler/rewrite.h"
 #include "ops/inverted_residual.h"
 
@@ -11,10 +11,6 @@ namespace saccade::compiler {
 namespace {
 
 using ir::Node;
-
-bool all(const std::vector<std::int64_t>& values, std::int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-}
 
 // A two-dimensional f32 convolution with constant weights; returns their shape.
 const Shape* picture_weights(const ir::Graph& graph, const Node& node) {
@@ -38,8 +34,7 @@ bool depthwise(const ir::Graph& graph, const Node& node) {
 
 bool pointwise(const ir::Graph& graph, const Node& node) {
   const Shape* weights = picture_weights(graph, node);
-  return weights != nullptr && (*weights)[2] == 1 && (*weights)[3] == 1 && node.integer("group", 1) == 1 &&
-         all(node.integers("strides"), 1) && all(node.integers("pads"), 0);
+  return weights != nullptr && is_pointwise(graph, node) && node.integer("group", 1) == 1;
 }
 
 bool fuse(Edit& edit, std::size_t index) {

@@ -1,8 +1,8 @@
 #include "compiler/passes/pointwise_before_resize.h"
 
-#include <algorithm>
 #include <array>
 
+#include "compiler/pointwise.h"
 #include "compiler/rewrite.h"
 #include "ops/op_def.h"
 
@@ -12,18 +12,6 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
-
-bool all(const std::vector<std::int64_t>& values, std::int64_t value) {
-  return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
-}
-
-bool plain_pointwise(const ir::Graph& graph, const Node& node) {
-  if (node.op != "Conv" || node.text("activation", "none") != "none" || node.has_input(3)) return false;
-  const Shape* weights = known_shape(graph, node.inputs[1]);
-  return weights != nullptr && weights->size() == 4 && (*weights)[2] == 1 && (*weights)[3] == 1 &&
-         all(node.integers("strides"), 1) && all(node.integers("pads"), 0) &&
-         node.text("auto_pad", "explicit") == "explicit";
-}
 
 // Every result is an average of pixels, with weights that sum to one.
 bool averages(const Node& resize) {
@@ -49,7 +37,7 @@ constexpr std::int64_t kManyChannels = 32;
 bool rewrite(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node& conv = graph.nodes[index];
-  if (!plain_pointwise(graph, conv)) return false;
+  if (!is_plain_pointwise(graph, conv)) return false;
   const std::optional<std::size_t> source = edit.producer(conv.inputs[0], "Resize");
   if (!source || !edit.uses().single(conv.inputs[0])) return false;
   const Node& resize = graph.nodes[*source];
@@ -82,7 +70,55 @@ bool rewrite(Edit& edit, std::size_t index) {
   return true;
 }
 
-constexpr std::array<Rule, 1> kRules{rewrite};
+// Up to here a pass over the large plane costs more than a quarter of the convolution.
+constexpr std::int64_t kFewChannels = 64;
+
+// conv(x + resize(y)) = conv(x) + resize(conv(y)): the first convolution adds the second tensor while it
+// writes, so that the sum needs no pass of its own.
+bool rewrite_sum(Edit& edit, std::size_t index) {
+  ir::Graph& graph = edit.graph();
+  const Node& conv = graph.nodes[index];
+  if (!is_plain_pointwise(graph, conv) || conv.integer("group", 1) != 1) return false;
+  const std::optional<std::size_t> sum = edit.producer(conv.inputs[0], "Add");
+  if (!sum || !edit.uses().single(conv.inputs[0])) return false;
+  const Node& add = graph.nodes[*sum];
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const std::optional<std::size_t> source = edit.producer(add.inputs[slot], "Resize");
+    if (!source || !edit.uses().single(add.inputs[slot])) continue;
+    const Node& resize = graph.nodes[*source];
+    const Shape* small = known_shape(graph, resize.inputs[0]);
+    const Shape* large = known_shape(graph, resize.outputs[0]);
+    const Shape* other = known_shape(graph, add.inputs[1 - slot]);
+    const Shape* result = known_shape(graph, conv.outputs[0]);
+    if (!averages(resize) || small == nullptr || large == nullptr || other == nullptr || result == nullptr)
+      continue;
+    // Sizes of all dimensions would name the channels too.
+    if (resize.has_input(3) && resize.integers("axes").empty() && (*result)[1] != (*large)[1]) continue;
+    if (small->size() != 4 || *other != *large || (*small)[0] != (*large)[0] || (*small)[1] != (*large)[1])
+      continue;
+    if (2 * element_count(*small) > element_count(*large)) continue;
+    if ((*large)[1] > kFewChannels || (*result)[1] > (*large)[1]) continue;
+    Node low = conv;
+    low.name += ":low";
+    low.outputs.clear();
+    low.inputs = {resize.inputs[0], conv.inputs[1]};
+    Node enlarged = resize;
+    enlarged.outputs.clear();
+    Node high = conv;
+    high.outputs.clear();
+    high.inputs[0] = add.inputs[1 - slot];
+    enlarged.inputs[0] = edit.insert(index, std::move(low));
+    const ValueId up = edit.insert(index, std::move(enlarged));
+    const ValueId direct = edit.insert(index, std::move(high));
+    edit.replace(index, edit.insert(index, Node{conv.name + ":sum", "Add", {direct, up}, {}, {}}));
+    edit.remove(*sum);
+    edit.remove(*source);
+    return true;
+  }
+  return false;
+}
+
+constexpr std::array<Rule, 2> kRules{rewrite, rewrite_sum};
 
 }  // namespace
 

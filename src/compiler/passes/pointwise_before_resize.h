@@ -10,6 +10,8 @@ namespace saccade::compiler {
 /// but for rounding. Only where nothing else reads the enlarged plane, the convolution has no epilogue yet,
 /// it does not make more channels than it reads, and (for few channels) no activation or sum would be left
 /// without a home.
+/// Likewise Conv 1x1 behind x + Resize(y) of few channels -> Conv(x) + Resize(Conv(y)), so that the sum is
+/// the first convolution's residual.
 void pointwise_before_resize(ir::Graph& graph);
 
 }  // namespace saccade::compiler

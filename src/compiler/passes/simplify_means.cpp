@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/pointwise.h"
 #include "compiler/rewrite.h"
 
 namespace saccade::compiler {
@@ -86,7 +87,58 @@ bool of_an_enlargement(Edit& edit, std::size_t index) {
   return true;
 }
 
-constexpr std::array<Rule, 2> kRules{of_a_sum, of_an_enlargement};
+// mean(conv(x)) = conv(mean(x)) where the convolution looks at one pixel at a time. What else reads the
+// convolution then need not wait, and may be merged with it.
+bool of_a_pointwise(Edit& edit, std::size_t index) {
+  const ir::Graph& graph = edit.graph();
+  const Node& mean = graph.nodes[index];
+  if (!mean_of_planes(graph, mean)) return false;
+  const std::optional<std::size_t> source = edit.producer(mean.inputs[0], "Conv");
+  if (!source || !is_plain_pointwise(graph, graph.nodes[*source])) return false;
+  const Node& conv = graph.nodes[*source];
+  const Shape* x = known_shape(graph, conv.inputs[0]);
+  const Shape* y = known_shape(graph, conv.outputs[0]);
+  if (x == nullptr || y == nullptr || (*x)[1] > 2 * (*y)[1]) return false;
+  Node first = mean;
+  first.outputs.clear();
+  first.inputs[0] = conv.inputs[0];
+  Node then = conv;
+  then.name += ":mean";
+  then.outputs.clear();
+  then.inputs[0] = edit.insert(index, std::move(first));
+  edit.touch(*source);
+  edit.replace(index, edit.insert(index, std::move(then)));
+  return true;
+}
+
+// mean(x * gate) = mean(x) * gate where the gate has one value a plane.
+bool of_gated_planes(Edit& edit, std::size_t index) {
+  const ir::Graph& graph = edit.graph();
+  const Node& mean = graph.nodes[index];
+  if (!mean_of_planes(graph, mean)) return false;
+  const std::optional<std::size_t> source = edit.producer(mean.inputs[0], "Mul");
+  if (!source) return false;
+  const Node& mul = graph.nodes[*source];
+  const Shape& result = *known_shape(graph, mean.inputs[0]);
+  for (std::size_t slot = 0; slot < 2; ++slot) {
+    const Shape* x = known_shape(graph, mul.inputs[1 - slot]);
+    const Shape* gate = known_shape(graph, mul.inputs[slot]);
+    if (x == nullptr || gate == nullptr || *x != result || gate->size() != 4 || (*gate)[2] != 1 ||
+        (*gate)[3] != 1 || result[2] * result[3] <= 1)
+      continue;
+    Node first = mean;
+    first.name += ":ungated";
+    first.outputs.clear();
+    first.inputs[0] = mul.inputs[1 - slot];
+    Node then{mean.name, "Mul", {edit.insert(index, std::move(first)), mul.inputs[slot]}, {}, {}};
+    edit.touch(*source);
+    edit.replace(index, edit.insert(index, std::move(then)));
+    return true;
+  }
+  return false;
+}
+
+constexpr std::array<Rule, 4> kRules{of_a_sum, of_an_enlargement, of_a_pointwise, of_gated_planes};
 
 }  // namespace
 

@@ -26,9 +26,17 @@ struct State {
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+bool activates_in_registers(Activation activation) {
+  return activation == Activation::none || activation == Activation::relu || activation == Activation::clip ||
+         activation == Activation::hard_swish;
+}
+
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
+  if (const char* why = check_conv(query, false, true)) return why;
   const ConvQuery q = read_conv(query);
+  // The costlier activations work on what is stored, perhaps over the residual.
+  if (q.residual_last && !activates_in_registers(q.epilogue.activation))
+    return "residual behind a costly activation";
   if (q.channels != 1 || q.groups == 1) return "not depthwise";
   return nullptr;
 }
@@ -42,6 +50,7 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   p.dst_image = q.dst_image, p.dst_row = q.dst_pixel * q.out_w, p.dst_pixel = q.dst_pixel;
   p.residual_image = q.residual_image, p.residual_row = q.residual_pixel * q.out_w;
   p.residual_pixel = q.residual_pixel, p.has_residual = q.has_residual;
+  p.residual_last = q.residual_last;
   p.kernel_y = q.kernel_h, p.kernel_x = q.kernel_w;
   p.stride_y = q.stride_h, p.stride_x = q.stride_w;
   p.dilation_y = q.dilation_h, p.dilation_x = q.dilation_w;

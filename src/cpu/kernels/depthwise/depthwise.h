@@ -26,7 +26,7 @@ struct DepthwiseParams {
   std::int64_t band, bands, group, groups;
   std::int64_t piece;         ///< output columns walked before the next vector of channels
   std::int64_t table_floats;  ///< room at the start of a thread's scratch for the taps of an edge tile
-  bool has_residual;
+  bool has_residual, residual_last;
   const float* weights;  ///< [block of kLanes channels][tap][kLanes], zeros behind the last channel
   const float* bias;     ///< [block][kLanes]
   const float* zeros;    ///< `group` of them: what a tap outside of the map reads

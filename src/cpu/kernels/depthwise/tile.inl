@@ -51,21 +51,26 @@ template <bool kTail>
     }
 }
 
+template <bool kTail>
+[[gnu::always_inline]] inline void add_residual(const Lane& lane, RowPair pair, std::int64_t x, int columns,
+                                                Vec (&sum)[kRows][kColumns]) {
+  const DepthwiseParams& p = *lane.p;
+  const float* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c)
+      if (r < pair.rows && c < columns)
+        sum[r][c] = sum[r][c] + read<kTail>(from + r * p.residual_row + c * p.residual_pixel, lane.count);
+}
+
 /// Residual, activation and store of a tile at column x, of which `columns` columns exist.
 template <bool kTail>
 [[gnu::always_inline]] inline void finish(const Lane& lane, RowPair pair, std::int64_t x, int columns,
                                           Vec (&sum)[kRows][kColumns]) {
   const DepthwiseParams& p = *lane.p;
   float* to = lane.dst + pair.y * p.dst_row + x * p.dst_pixel;
-  if (lane.residual != nullptr) {
-    const float* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
-#pragma GCC unroll 2
-    for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c)
-        if (r < pair.rows && c < columns)
-          sum[r][c] = sum[r][c] + read<kTail>(from + r * p.residual_row + c * p.residual_pixel, lane.count);
-  }
+  if (lane.residual != nullptr && !p.residual_last) add_residual<kTail>(lane, pair, x, columns, sum);
   const Activation activation = p.epilogue.activation;
   if (activation == Activation::relu) {
 #pragma GCC unroll 2
@@ -84,6 +89,7 @@ template <bool kTail>
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) sum[r][c] = hard_swish(sum[r][c]);
   }
+  if (lane.residual != nullptr && p.residual_last) add_residual<kTail>(lane, pair, x, columns, sum);
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
     if (r >= pair.rows) break;
