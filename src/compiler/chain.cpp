@@ -43,18 +43,19 @@ Shape broadcast(const ir::Graph& graph, const std::vector<ir::ValueId>& inputs) 
   return shape;
 }
 
-// A Cast from bytes is how an input is read, one to bytes how the result is stored.
-bool casts_bytes(const ir::Graph& graph, const ir::Node& node) {
+// A Cast from bytes or bf16 is how an input is read, one to them how the result is stored.
+bool casts_storage(const ir::Graph& graph, const ir::Node& node) {
   if (node.op != "Cast" || node.outputs.size() != 1 || known_shape(graph, node.inputs[0]) == nullptr)
     return false;
   const DType from = graph.value(node.inputs[0]).dtype, to = graph.value(node.outputs[0]).dtype;
-  return (is_byte(from) && to == DType::f32) || (from == DType::f32 && is_byte(to));
+  const auto stored = [](DType dtype) { return is_byte(dtype) || dtype == DType::bf16; };
+  return (stored(from) && to == DType::f32) || (from == DType::f32 && stored(to));
 }
 
 }  // namespace
 
 bool chainable(const ir::Graph& graph, const ir::Node& node) {
-  if (casts_bytes(graph, node)) return true;
+  if (casts_storage(graph, node)) return true;
   const ops::OpDef* op = ops::find(node.op);
   if (op == nullptr || op->scalar.fn == nullptr || node.outputs.size() != 1 ||
       node.outputs[0] == ir::kNoValue)
@@ -118,9 +119,11 @@ ir::Node make_chain(const ir::Graph& graph, std::span<const ir::Node* const> nod
     registers.emplace(node->outputs[0], next++);
   }
   if (program.empty()) {  // casts alone
+    constexpr double kAll = std::numeric_limits<double>::infinity();
     ops::ChainInstruction copy;
-    copy.op = ops::find("Add");
-    copy.operands = {{registers.at(nodes.back()->inputs[0]), 0}, {-1, 0}};
+    copy.op = ops::find("Clip");  // a sum with 0 would lose the sign of a zero
+    copy.operands = {{registers.at(nodes.back()->inputs[0]), 0}};
+    copy.parameters = {-kAll, kAll};
     program.push_back(ops::chain_text(copy));
   }
   chain.attributes["program"] = std::move(program);

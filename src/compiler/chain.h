@@ -8,7 +8,7 @@
 namespace saccade::compiler {
 
 /// Whether a chain can hold the node: an elementwise f32 operator with one output of known shape, its
-/// parameters constant; or a Cast between f32 and bytes. A Cast to bytes can only be the last.
+/// parameters constant; or a Cast between f32 and bytes or bf16. A Cast to them can only be the last.
 bool chainable(const ir::Graph& graph, const ir::Node& node);
 
 /// The chain that computes output 0 of the last of `nodes`, which are chainable, in order and feed each

@@ -18,6 +18,11 @@ struct Options {
   std::vector<Shape> input_shapes;
   Isa isa = Isa::portable;
   std::vector<std::string> disabled_passes;
+  /// What single precision may become. fp32 and int8 leave the graph as it is: bytes are in it as
+  /// QuantizeLinear and DequantizeLinear. Never `automatic`.
+  Precision precision = Precision::fp32;
+  /// Names of nodes that stay in single precision all the same.
+  std::vector<std::string> fp32_layers;
   /// Re-run the graph on random data with the interpreter after each pass and compare (slow; tests).
   bool check_passes = false;
   /// If > 0: bytes that packed weights, arena and the scratch of one thread may take together.

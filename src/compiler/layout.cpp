@@ -83,7 +83,8 @@ void keep_planes(const ir::Graph& graph, std::vector<Layout>& layouts) {
 bool is_picture(const ir::Graph& graph, ir::ValueId id) {
   const Shape* shape = known_shape(graph, id);
   const DType dtype = graph.value(id).dtype;
-  return shape != nullptr && shape->size() == 4 && (dtype == DType::f32 || is_byte(dtype));
+  return shape != nullptr && shape->size() == 4 &&
+         (dtype == DType::f32 || dtype == DType::bf16 || is_byte(dtype));
 }
 
 std::vector<Layout> choose_layouts(const ir::Graph& graph) {

@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+
 #include "compiler/chain.h"
 #include "compiler/edit.h"
 #include "compiler/layout.h"
+#include "ops/convert.h"
 #include "ops/infer.h"
 #include "ops/inverted_residual.h"
 
@@ -77,14 +82,102 @@ class Legaliser {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) {
-      if (node.op == "InvertedResidual" && split_block(node)) continue;
-      if (node.op == "Conv" && node.has_input(4) && !runs(graph_, node, kernels_)) split_gate(node);
-      if (node.outputs.size() == 1 && split(node)) continue;
-      emit(std::move(node));
+      const std::vector<Node> stores = widen(node);
+      legalise(std::move(node));
+      for (const Node& store : stores) emit(store);
     }
+    drop_unused();
   }
 
  private:
+  void legalise(Node node) {
+    if (node.op == "InvertedResidual" && split_block(node)) return;
+    if (node.op == "Conv" && node.has_input(4) && !runs(graph_, node, kernels_)) split_gate(node);
+    if (node.outputs.size() == 1 && split(node)) return;
+    emit(std::move(node));
+  }
+
+  bool narrow(ValueId id) const { return id != ir::kNoValue && graph_.value(id).dtype == DType::bf16; }
+
+  // Whether the node computes with bf16 and could not do so but by its reference kernel.
+  bool wants_wide(const Node& node) {
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return narrow(id); }) &&
+        std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return narrow(id); }))
+      return false;
+    const ops::OpDef* op = ops::find(node.op);
+    const bool block = node.op == "InvertedResidual";
+    if (op == nullptr || (op->is(ops::kNativeHalf) && !block)) return false;
+    for (const std::string_view moves :
+         {"Concat", "Reshape", "Identity", "Transpose", "Reorder", "Slice", "Split"})
+      if (node.op == moves) return false;
+    for (const auto& [name, value] : node.attributes)
+      if (std::holds_alternative<std::shared_ptr<const ir::Graph>>(value)) return false;
+    return !runs(graph_, node, kernels_) && !(block && runs_in_parts(node));
+  }
+
+  // Makes a node that no kernel does on bf16 one on f32, with what it reads converted; returns the nodes that
+  // store its results as bf16.
+  std::vector<Node> widen(Node& node) {
+    if (!wants_wide(node)) return {};
+    Node wide = node;
+    for (const char* const key : {"to", "expand_to", "depthwise_to", "project_to"})
+      if (wide.text(key, dtype_name(DType::bf16)) != dtype_name(DType::u8) &&
+          wide.text(key, dtype_name(DType::bf16)) != dtype_name(DType::i8))
+        wide.attributes.erase(key);
+    for (ValueId& id : wide.inputs)
+      if (narrow(id)) id = widened(id);
+    std::vector<Node> stores;
+    for (ValueId& id : wide.outputs)
+      if (narrow(id)) id = fresh(id, graph_.value(id).name + ":wide");
+    infer_outputs(graph_, wide);
+    for (std::size_t i = 0; i < wide.outputs.size(); ++i) {
+      if (wide.outputs[i] == node.outputs[i]) continue;
+      if (graph_.value(wide.outputs[i]).dtype != DType::f32) return {};
+      wide_[node.outputs[i]] = wide.outputs[i];
+      stores.push_back({graph_.value(wide.outputs[i]).name,
+                        "Cast",
+                        {wide.outputs[i]},
+                        {node.outputs[i]},
+                        {{"to", std::string(dtype_name(DType::bf16))}}});
+    }
+    node = std::move(wide);
+    return stores;
+  }
+
+  // A bf16 value as f32, made once; what was computed as f32 is taken as it was before it was stored.
+  ValueId widened(ValueId id) {
+    if (const auto found = wide_.find(id); found != wide_.end()) return found->second;
+    const std::string name = graph_.value(id).name + ":wide";
+    ValueId made = ir::kNoValue;
+    if (const Tensor* constant = graph_.constant(id)) {
+      made = graph_.add_constant(name, ops::convert(*constant, DType::f32));
+    } else {
+      made = fresh(id, name);
+      graph_.value(made).dtype = DType::f32;
+      emit({name, "Cast", {id}, {made}, {{"to", std::string(dtype_name(DType::f32))}}});
+    }
+    return wide_[id] = made;
+  }
+
+  // Conversions that nobody needs after all.
+  void drop_unused() {
+    std::vector<bool> used(graph_.values.size(), false);
+    const auto mark = [&](ValueId id) {
+      if (id != ir::kNoValue) used[static_cast<std::size_t>(id)] = true;
+    };
+    for (const ValueId id : graph_.outputs) mark(id);
+    std::vector<Node> kept;
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      Node& node = graph_.nodes[n];
+      if (std::none_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) { return id != ir::kNoValue && used[static_cast<std::size_t>(id)]; }))
+        continue;
+      for (const ValueId id : node.inputs) mark(id);
+      kept.push_back(std::move(node));
+    }
+    graph_.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+  }
+
   // As it is, or as a chain if only that has a kernel.
   void emit(Node node) {
     if (node.op != "ElementwiseChain" && chainable(graph_, node) && !runs(graph_, node, kernels_)) {
@@ -154,9 +247,8 @@ class Legaliser {
     emit(std::move(mul));
   }
 
-  // Takes a block apart where its parts, or two of them and the third, are cheaper than the whole or no
-  // kernel can run it. Returns whether it did.
-  bool split_block(const Node& block) {
+  // The ways to compute a block: in parts, in two, whole.
+  std::vector<std::vector<Node>> ways_of(const Node& block) {
     const std::vector<Node> parts = parts_of(block);
     const std::size_t middle = block.has_input(ops::kBlockExpandWeights) ? 1 : 0;
     std::vector<std::vector<Node>> ways{parts};
@@ -166,6 +258,18 @@ class Legaliser {
     }
     ways.push_back({joined(middle == 1 ? &parts[0] : nullptr, parts[middle],
                            middle + 1 < parts.size() ? &parts[middle + 1] : nullptr)});
+    return ways;
+  }
+  bool runs_in_parts(const Node& block) {
+    const std::vector<std::vector<Node>> ways = ways_of(block);
+    return std::any_of(ways.begin(), ways.end(),
+                       [&](const std::vector<Node>& way) { return cost_of(way) >= 0; });
+  }
+
+  // Takes a block apart where its parts, or two of them and the third, are cheaper than the whole or no
+  // kernel can run it. Returns whether it did.
+  bool split_block(const Node& block) {
+    const std::vector<std::vector<Node>> ways = ways_of(block);
     const std::vector<Node>* chosen = &ways.front();
     double least = -1;
     for (const std::vector<Node>& way : ways) {
@@ -224,6 +328,7 @@ class Legaliser {
 
   ir::Graph& graph_;
   const KernelTable& kernels_;
+  std::map<ValueId, ValueId> wide_;  // bf16 values that exist as f32 too
 };
 
 }  // namespace

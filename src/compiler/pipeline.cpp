@@ -28,6 +28,7 @@
 #include "compiler/passes/inline_branches.h"
 #include "compiler/passes/integer_sums.h"
 #include "compiler/passes/keep_bytes.h"
+#include "compiler/passes/lower_to_bf16.h"
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_before_resize.h"
@@ -84,6 +85,8 @@ constexpr std::array kPasses{
     Pass{"fuse_elementwise", false, plain<fuse_elementwise>},
     // When convolutions have their residuals and activations.
     Pass{"fuse_inverted_residual", false, plain<fuse_inverted_residual>},
+    // When everything has the form in which it runs.
+    Pass{"lower_to_bf16", false, lower_to_bf16, true},
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
 };
@@ -141,7 +144,7 @@ std::string run_passes(ir::Graph& graph, const Options& options) {
     }
     const std::size_t nodes = graph.nodes.size();
     // The first pass changes what inputs the graph accepts; every other must leave its results alone.
-    const bool check = options.check_passes && inputs_known(graph) && pass.run != set_shapes;
+    const bool check = options.check_passes && inputs_known(graph) && pass.run != set_shapes && !pass.rounds;
     const ir::Graph before = check ? graph : ir::Graph{};
     const auto start = std::chrono::steady_clock::now();
     try {

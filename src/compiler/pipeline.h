@@ -13,6 +13,7 @@ struct Pass {
   /// Lowering relies on it: it cannot be switched off.
   bool required;
   void (*run)(ir::Graph& graph, const Options& options);
+  bool rounds = false;  ///< results may change by roundings that the options ask for
 };
 
 /// In order; a pass may stand in the list more than once.

@@ -1,5 +1,6 @@
 // Mean of each window over the cells inside the input or, with count_include_pad, inside the input and its
 // declared padding; cells that only ceil_mode reaches never count.
+#include "ops/mixed.h"
 #include "ops/pool.h"
 
 namespace saccade::ops {
@@ -10,7 +11,12 @@ constexpr AttributeDef kAttributes[] = {
     {"kernel_shape", AttributeKind::integers, true}, {"strides", AttributeKind::integers},
     {"dilations", AttributeKind::integers},          {"pads", AttributeKind::integers},
     {"ceil_mode", AttributeKind::integer},           {"auto_pad", AttributeKind::text},
-    {"count_include_pad", AttributeKind::integer}};
+    {"count_include_pad", AttributeKind::integer},   kStoreAs};
+
+void infer(InferContext& context) {
+  infer_pool(context);
+  context.output(0, stored_type(context), context.outputs()[0].shape);
+}
 
 void evaluate(EvalContext& context) {
   const Window window = pool_window(context);
@@ -36,6 +42,6 @@ void evaluate(EvalContext& context) {
 }  // namespace
 
 constinit const OpDef kAveragePool{
-    .name = "AveragePool", .attributes = kAttributes, .infer = infer_pool, .evaluate = evaluate};
+    .name = "AveragePool", .attributes = kAttributes, .infer = infer, .evaluate = evaluate};
 
 }  // namespace saccade::ops

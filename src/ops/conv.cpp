@@ -1,39 +1,43 @@
 // Convolution of any rank, with groups, and as passes leave it: y = activation(conv(gate * x) + bias +
 // residual), or with `residual_last` activation(conv(gate * x) + bias) + residual. The gate (input 4) has one
-// value a channel and picture.
+// value a channel and picture. Data may be bf16
+// beside f32 parameters.
 #include "ops/convolution.h"
 
 namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {
-    {"strides", AttributeKind::integers},     {"dilations", AttributeKind::integers},
-    {"pads", AttributeKind::integers},        {"group", AttributeKind::integer},
-    {"auto_pad", AttributeKind::text},        {"kernel_shape", AttributeKind::integers},
-    {"activation", AttributeKind::text},      {"activation_alpha", AttributeKind::real},
-    {"activation_beta", AttributeKind::real}, {"residual_last", AttributeKind::integer}};
+constexpr AttributeDef kAttributes[] = {{"strides", AttributeKind::integers},
+                                        {"dilations", AttributeKind::integers},
+                                        {"pads", AttributeKind::integers},
+                                        {"group", AttributeKind::integer},
+                                        {"auto_pad", AttributeKind::text},
+                                        {"kernel_shape", AttributeKind::integers},
+                                        {"activation", AttributeKind::text},
+                                        {"activation_alpha", AttributeKind::real},
+                                        {"activation_beta", AttributeKind::real},
+                                        {"residual_last", AttributeKind::integer},
+                                        kStoreAs};
 
 constexpr std::size_t kGate = 4;
 
 void infer(InferContext& context) {
   const Shape y = convolution_shape(context, 1);
-  if (context.dtype(1) != context.dtype(0))
-    context.fail(std::string("input is ") + dtype_name(context.dtype(0)) + ", weights are " +
-                 dtype_name(context.dtype(1)));
-  check_bias(context, 2, context.dtype(0), y[1]);
+  check_weights(context);
+  check_bias(context, 2, context.dtype(1), y[1]);
   Activation{context};
-  if (context.has(3) && (context.shape(3) != y || context.dtype(3) != context.dtype(0)))
+  if (context.has(3) && (context.shape(3) != y || !data_fits(context.dtype(3), context.dtype(0))))
     context.mismatch("residual has shape " + shape_string(context.shape(3)) + ", the convolution gives " +
                      shape_string(y));
   if (context.has(kGate)) {
     Shape gate(context.shape(0).size(), 1);
     gate[0] = context.shape(0)[0], gate[1] = context.shape(0)[1];
-    if (context.shape(kGate) != gate || context.dtype(kGate) != context.dtype(0))
+    if (context.shape(kGate) != gate || !data_fits(context.dtype(kGate), context.dtype(0)))
       context.mismatch("gate has shape " + shape_string(context.shape(kGate)) + ", expected " +
                        shape_string(gate));
   }
-  context.output(0, context.dtype(0), y);
+  context.output(0, stored_type(context), y);
 }
 
 /// Each channel times its gate.

@@ -13,7 +13,7 @@ constexpr AttributeDef kAttributes[] = {
     {"auto_pad", AttributeKind::text},           {"kernel_shape", AttributeKind::integers},
     {"output_padding", AttributeKind::integers}, {"output_shape", AttributeKind::integers},
     {"activation", AttributeKind::text},         {"activation_alpha", AttributeKind::real},
-    {"activation_beta", AttributeKind::real}};
+    {"activation_beta", AttributeKind::real},    kStoreAs};
 
 void infer(InferContext& context) {
   const Shape& x = context.shape(0);
@@ -29,17 +29,15 @@ void infer(InferContext& context) {
   if (__builtin_mul_overflow(w[1], group, &outputs))
     context.fail("group " + std::to_string(group) + " is too large");
   check_channels(context, 1, group, w[0]);
-  if (context.dtype(1) != context.dtype(0))
-    context.fail(std::string("input is ") + dtype_name(context.dtype(0)) + ", weights are " +
-                 dtype_name(context.dtype(1)));
-  check_bias(context, 2, context.dtype(0), outputs);
+  check_weights(context);
+  check_bias(context, 2, context.dtype(1), outputs);
   const Shape kernel = spatial_dims(w);
   if (const auto given = context.node().integers("kernel_shape"); !given.empty() && given != kernel)
     context.mismatch("kernel_shape is " + shape_string(given) + ", the weights have " + shape_string(kernel));
   Activation{context};
   Shape y{x[0], outputs};
   for (const WindowAxis& axis : transposed_window(context, spatial_dims(x), kernel)) y.push_back(axis.in);
-  context.output(0, context.dtype(0), y);
+  context.output(0, stored_type(context), y);
 }
 
 /// Scatters every input row into the plane of an output channel: the window read backwards.

@@ -14,6 +14,12 @@ void check_channels(const NodeView& context, std::size_t weights, std::int64_t g
                    shape_string(context.shape(weights)) + ", group " + std::to_string(group) + ")");
 }
 
+void check_weights(const NodeView& context) {
+  if (!parameters_fit(context.dtype(1), context.dtype(0)))
+    context.fail(std::string("input is ") + dtype_name(context.dtype(0)) + ", weights are " +
+                 dtype_name(context.dtype(1)));
+}
+
 void check_bias(const NodeView& context, std::size_t bias, DType dtype, std::int64_t filters) {
   if (!context.has(bias)) return;
   if (context.dtype(bias) != dtype)

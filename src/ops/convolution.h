@@ -6,6 +6,7 @@
 #include "ops/activation.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/table.h"
 #include "ops/window.h"
 
@@ -17,6 +18,8 @@ Shape spatial_dims(const Shape& shape);
 /// Fails unless the input has `in_channels` channels.
 void check_channels(const NodeView& context, std::size_t weights, std::int64_t group,
                     std::int64_t in_channels);
+/// Fails unless the weights (input 1) have the type of the input, or f32 beside an input of bf16.
+void check_weights(const NodeView& context);
 /// Fails unless the bias, where there is one, has this type and one value a filter.
 void check_bias(const NodeView& context, std::size_t bias, DType dtype, std::int64_t filters);
 

@@ -1,12 +1,13 @@
 // A fused run of elementwise operators on f32, made by the compiler only; its program is read by
-// chain_program.h. Inputs may be bytes, read as the numbers that they are; `to` makes the result bytes, as a
-// Cast does.
+// chain_program.h. Inputs may be bf16 or bytes, read as the numbers that they are; `to` makes the result bf16
+// or bytes, as a Cast does.
 #include <algorithm>
 
 #include "ops/chain_program.h"
 #include "ops/convert.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/table.h"
 
 namespace saccade::ops {
@@ -15,19 +16,21 @@ namespace {
 
 constexpr AttributeDef kAttributes[] = {{"program", AttributeKind::texts, true}, {"to", AttributeKind::text}};
 
+bool may_stand(DType dtype) { return is_storage(dtype) || dtype == DType::u8 || dtype == DType::i8; }
+
 void infer(InferContext& context) {
   const auto inputs = static_cast<int>(context.input_count());
   parse_chain(context.node(), inputs);
   Shape shape;
   for (std::size_t i = 0; i < context.input_count(); ++i) {
-    if (context.dtype(i) != DType::f32 && context.dtype(i) != DType::u8 && context.dtype(i) != DType::i8)
+    if (!may_stand(context.dtype(i)))
       context.fail("input " + std::to_string(i) + " is " + dtype_name(context.dtype(i)) +
-                   ", expected float32, uint8 or int8");
+                   ", expected float32, bfloat16, uint8 or int8");
     shape = broadcast_shapes(context, shape, context.shape(i));
   }
   const DType to = parse_dtype(context, context.node().text("to", dtype_name(DType::f32)));
-  if (to != DType::f32 && to != DType::u8 && to != DType::i8)
-    context.fail(std::string("result is ") + dtype_name(to) + ", expected float32, uint8 or int8");
+  if (!may_stand(to))
+    context.fail(std::string("result is ") + dtype_name(to) + ", expected float32, bfloat16, uint8 or int8");
   context.output(0, to, shape);
 }
 

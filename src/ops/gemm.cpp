@@ -2,6 +2,7 @@
 #include "ops/activation.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/product.h"
 #include "ops/table.h"
 
@@ -10,10 +11,10 @@ namespace saccade::ops {
 namespace {
 
 constexpr AttributeDef kAttributes[] = {
-    {"alpha", AttributeKind::real},          {"beta", AttributeKind::real},
-    {"transA", AttributeKind::integer},      {"transB", AttributeKind::integer},
-    {"activation", AttributeKind::text},     {"activation_alpha", AttributeKind::real},
-    {"activation_beta", AttributeKind::real}};
+    {"alpha", AttributeKind::real},           {"beta", AttributeKind::real},
+    {"transA", AttributeKind::integer},       {"transB", AttributeKind::integer},
+    {"activation", AttributeKind::text},      {"activation_alpha", AttributeKind::real},
+    {"activation_beta", AttributeKind::real}, kStoreAs};
 
 struct Sizes {
   std::int64_t rows, depth, columns;
@@ -37,10 +38,11 @@ void infer(InferContext& context) {
   Activation{context};
   const Shape shape{s.rows, s.columns};
   for (std::size_t i = 1; i < 3; ++i)
-    if (context.has(i) && context.dtype(i) != context.dtype(0)) context.fail("operands differ in type");
+    if (context.has(i) && !parameters_fit(context.dtype(i), context.dtype(0)))
+      context.fail("operands differ in type");
   if (context.has(2) && broadcast_shapes(context, context.shape(2), shape) != shape)
     context.mismatch("C " + shape_string(context.shape(2)) + " does not broadcast to " + shape_string(shape));
-  context.output(0, context.dtype(0), shape);
+  context.output(0, stored_type(context), shape);
 }
 
 template <class T>

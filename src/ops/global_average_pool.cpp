@@ -1,11 +1,14 @@
 // The mean of each plane; spatial dimensions stay, with size 1.
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/table.h"
 
 namespace saccade::ops {
 
 namespace {
+
+constexpr AttributeDef kAttributes[] = {kStoreAs};
 
 void infer(InferContext& context) {
   Shape shape = context.shape(0);
@@ -14,7 +17,7 @@ void infer(InferContext& context) {
     if (shape[i] == 0) context.mismatch("input " + shape_string(shape) + " has empty planes");
     shape[i] = 1;
   }
-  context.output(0, context.dtype(0), shape);
+  context.output(0, stored_type(context), shape);
 }
 
 void evaluate(EvalContext& context) {
@@ -34,6 +37,7 @@ void evaluate(EvalContext& context) {
 
 }  // namespace
 
-constinit const OpDef kGlobalAveragePool{.name = "GlobalAveragePool", .infer = infer, .evaluate = evaluate};
+constinit const OpDef kGlobalAveragePool{
+    .name = "GlobalAveragePool", .attributes = kAttributes, .infer = infer, .evaluate = evaluate};
 
 }  // namespace saccade::ops

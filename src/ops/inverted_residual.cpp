@@ -6,6 +6,8 @@
 #include <string>
 
 #include "ops/indexing.h"
+#include "ops/infer.h"
+#include "ops/mixed.h"
 #include "ops/table.h"
 #include "ops/table_rare.h"
 
@@ -16,6 +18,7 @@ namespace {
 constexpr AttributeDef kAttributes[] = {{"expand_activation", AttributeKind::text},
                                         {"expand_activation_alpha", AttributeKind::real},
                                         {"expand_activation_beta", AttributeKind::real},
+                                        {"expand_to", AttributeKind::text},
                                         {"strides", AttributeKind::integers},
                                         {"dilations", AttributeKind::integers},
                                         {"pads", AttributeKind::integers},
@@ -23,11 +26,14 @@ constexpr AttributeDef kAttributes[] = {{"expand_activation", AttributeKind::tex
                                         {"depthwise_activation", AttributeKind::text},
                                         {"depthwise_activation_alpha", AttributeKind::real},
                                         {"depthwise_activation_beta", AttributeKind::real},
+                                        {"depthwise_to", AttributeKind::text},
                                         {"project_activation", AttributeKind::text},
                                         {"project_activation_alpha", AttributeKind::real},
-                                        {"project_activation_beta", AttributeKind::real}};
+                                        {"project_activation_beta", AttributeKind::real},
+                                        {"project_to", AttributeKind::text}};
 
-constexpr std::array<std::string_view, 3> kEpilogue{"activation", "activation_alpha", "activation_beta"};
+constexpr std::array<std::string_view, 4> kEpilogue{"activation", "activation_alpha", "activation_beta",
+                                                    kStoreAs.name};
 constexpr std::array<std::string_view, 4> kWindow{"strides", "dilations", "pads", "group"};
 
 void copy_attribute(const ir::Node& from, std::string_view key, ir::Node& to, const std::string& new_key) {
@@ -81,19 +87,16 @@ void infer(InferContext& context) {
 }
 
 void evaluate(EvalContext& context) {
-  TensorType type = context.type(kBlockSource);
   Tensor values = context.input(kBlockSource);
   for (const BlockPart& part : block_parts(context.node())) {
+    const TensorType type{values.dtype(), values.shape()};
     const PartView view(context, part, &type, &values);
     ir::Node node = part.node;
     node.outputs = {0};
-    InferContext shapes(node, view.types, view.data);
-    kConv.infer(shapes);
-    const TensorType result = shapes.outputs()[0];
-    EvalContext conv(node, view.types, view.data, {&result, 1});
-    kConv.evaluate(conv);
-    values = std::move(conv.out());
-    type = result;
+    for (const Tensor* operand : view.data) node.inputs.push_back(operand != nullptr ? 0 : ir::kNoValue);
+    // Each part rounds to the type that it is stored in, as a node of its own does.
+    Budget budget(context.budget() != nullptr ? context.budget()->limits() : LoadLimits{});
+    values = std::move(evaluate_node(node, {}, view.data, &budget)[0]);
   }
   context.set(0, std::move(values));
 }
@@ -145,7 +148,7 @@ constinit const OpDef kInvertedResidual{.name = "InvertedResidual",
                                         .attributes = kAttributes,
                                         .min_inputs = 1,
                                         .max_inputs = kBlockInputs,
-                                        .traits = kMultiplyAdd,
+                                        .traits = kMultiplyAdd | kNativeHalf,
                                         .infer = infer,
                                         .evaluate = evaluate,
                                         .multiply_adds = multiply_adds};

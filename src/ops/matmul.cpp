@@ -3,6 +3,7 @@
 #include "ops/activation.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/product.h"
 #include "ops/table.h"
 
@@ -12,12 +13,13 @@ namespace {
 
 constexpr AttributeDef kAttributes[] = {{"activation", AttributeKind::text},
                                         {"activation_alpha", AttributeKind::real},
-                                        {"activation_beta", AttributeKind::real}};
+                                        {"activation_beta", AttributeKind::real},
+                                        kStoreAs};
 
 void infer(InferContext& context) {
-  if (context.dtype(0) != context.dtype(1)) context.fail("operands differ in type");
+  if (!parameters_fit(context.dtype(1), context.dtype(0))) context.fail("operands differ in type");
   Activation{context};
-  context.output(0, context.dtype(0), product_shape(context, 0, 1));
+  context.output(0, stored_type(context), product_shape(context, 0, 1));
 }
 
 void evaluate(EvalContext& context) {

@@ -1,4 +1,5 @@
 // Mean over axes; integers truncate towards zero. The mean of nothing is NaN (0 for integers).
+#include "ops/mixed.h"
 #include "ops/reduce.h"
 
 namespace saccade::ops {
@@ -18,8 +19,22 @@ struct MeanFold {
   }
 };
 
+constexpr AttributeDef kAttributes[] = {kReduceAttributes[0], kReduceAttributes[1], kStoreAs};
+
+void infer(InferContext& context) {
+  infer_reduce(context);
+  context.output(0, stored_type(context), context.outputs()[0].shape);
+}
+
+constexpr OpDef mean() {
+  OpDef op = reduction<MeanFold>("ReduceMean");
+  op.attributes = kAttributes;
+  op.infer = infer;
+  return op;
+}
+
 }  // namespace
 
-constinit const OpDef kReduceMean = reduction<MeanFold>("ReduceMean");
+constinit const OpDef kReduceMean = mean();
 
 }  // namespace saccade::ops
