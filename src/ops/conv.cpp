@@ -1,7 +1,6 @@
 // Convolution of any rank, with groups, and as passes leave it: y = activation(conv(gate * x) + bias +
 // residual), or with `residual_last` activation(conv(gate * x) + bias) + residual. The gate (input 4) has one
-// value a channel and picture. Data may be bf16
-// beside f32 parameters.
+// value a channel and picture. Data may be bf16 beside f32 parameters.
 #include "ops/convolution.h"
 
 namespace saccade::ops {
