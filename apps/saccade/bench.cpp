@@ -287,6 +287,7 @@ void run(const BenchOptions& options) {
                    {"cpu", platform::cpu_name()},
                    {"cpus", platform::available_cpus()},
                    {"isa_detected", isa_name(detected_isa())},
+                   {"precision", options.plan.precision},
                    {"warmup", options.warmup},
                    {"repeats", options.repeats}};
     Json shapes = Json::object();
@@ -316,6 +317,7 @@ void add_bench(CLI::App& app) {
   CLI::App* command = app.add_subcommand("bench", "Time a model, and each of its layers.");
   command->add_option("model", options->model, "Model file or alias")->required()->type_name("MODEL");
   add_plan_options(*command, options->plan);
+  add_precision_option(*command, options->plan.precision);
   command->add_option("--threads", options->threads, "Numbers of threads, interleaved: 1,2")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024));

@@ -32,6 +32,7 @@ struct InferOptions {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> limits;
   std::string max_memory;
+  std::string precision = "fp32";
   bool no_plan_cache = false;
 };
 
@@ -132,6 +133,9 @@ std::vector<std::string> file_names(const Model& model) {
 }
 
 void run(const InferOptions& options) {
+  if (options.executor == "reference" && options.precision != "fp32")
+    throw UsageError("--executor reference computes what the model says: --precision " + options.precision +
+                     " is for the planned one");
   const std::optional<Isa> isa = options.isa.empty() ? std::nullopt : std::optional(usable_isa(options.isa));
   const Model model = Model::load(find_model(options.model), load_limits(options.limits),
                                   {.enabled = !options.no_plan_cache});
@@ -145,6 +149,7 @@ void run(const InferOptions& options) {
     wanted.max_isa = isa;
     wanted.disabled_passes = options.disabled_passes;
     wanted.max_memory = memory_bound(options.max_memory);
+    wanted.precision = *parse_precision(options.precision);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());
     outputs = model.compile(wanted).make_context({options.threads}).run(inputs);
@@ -192,6 +197,7 @@ void add_infer(CLI::App& app) {
       ->type_name("PASS");
   add_limit_option(*command, options->limits);
   add_memory_option(*command, options->max_memory);
+  add_precision_option(*command, options->precision);
   add_plan_cache_option(*command, options->no_plan_cache);
   command->callback([options] { run(*options); });
 }

@@ -87,8 +87,9 @@ void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
   if (options_.plan == nullptr) return;
   std::string text = fmt::format("input   {}: {}\n", job.input.string(), report.input_summary);
   for (const std::string& assumption : report.assumptions) text += fmt::format("        {}\n", assumption);
-  text += fmt::format("model   {} ({}), resize {}, {} on {} threads\n", report.spec.name, report.spec.source,
-                      resize_name(report.spec.input.resize), isa_name(report.isa), report.threads);
+  text += fmt::format("model   {} ({}), resize {}, {}, {} on {} threads\n", report.spec.name,
+                      report.spec.source, resize_name(report.spec.input.resize),
+                      precision_name(report.precision), isa_name(report.isa), report.threads);
   const std::string spec = describe(report.spec);
   for (std::size_t at = 0; at < spec.size();) {
     const std::size_t end = std::min(spec.find('\n', at), spec.size());
@@ -189,7 +190,8 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
           {"notices", report.notices},
           {"damaged_packets", report.damaged_packets},
           {"threads", report.threads},
-          {"isa", isa_name(report.isa)}};
+          {"isa", isa_name(report.isa)},
+          {"precision", precision_name(report.precision)}};
 }
 
 }  // namespace saccade::cli

@@ -56,6 +56,13 @@ std::int64_t memory_bound(const std::string& size) {
   return size.empty() ? 0 : parse_size("--max-memory " + size, size);
 }
 
+void add_precision_option(CLI::App& command, std::string& precision) {
+  command
+      .add_option("--precision", precision,
+                  "Numbers that the network computes with: fp32, bf16, fp16, int8, auto (default: fp32)")
+      ->check(CLI::IsMember({"fp32", "bf16", "fp16", "int8", "auto"}));
+}
+
 void add_plan_cache_option(CLI::App& command, bool& without) {
   command.add_flag("--no-plan-cache", without, "Neither use nor keep compiled plans of other runs");
 }
@@ -65,6 +72,7 @@ CompileOptions compile_options(const Model& model, const PlanOptions& options) {
   result.batch = options.batch;
   result.disabled_passes = options.disabled_passes;
   result.max_memory = memory_bound(options.max_memory);
+  result.precision = *parse_precision(options.precision);
   for (const std::string& text : options.shapes) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos) {

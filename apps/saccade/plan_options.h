@@ -20,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> limits;
   std::int64_t batch = 0;
   std::string max_memory;
+  std::string precision = "fp32";
 };
 
 /// Adds --shape, --batch, --disable-pass, --limit and --max-memory.
@@ -29,6 +30,9 @@ void add_plan_options(CLI::App& command, PlanOptions& options);
 void add_memory_option(CLI::App& command, std::string& size);
 /// Its bytes; 0 where it was not given. Throws UsageError for what is no size.
 std::int64_t memory_bound(const std::string& size);
+
+/// Adds --precision, with the values that parse_precision knows.
+void add_precision_option(CLI::App& command, std::string& precision);
 
 /// Adds --no-plan-cache.
 void add_plan_cache_option(CLI::App& command, bool& without);

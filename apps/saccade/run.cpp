@@ -45,7 +45,7 @@ void install_signals() {
 struct RunArguments {
   JobOptions job;
   std::string input, output, model = "selfie";
-  std::string effect = "remove", resize, isa, config, max_memory, progress = "auto";
+  std::string effect = "remove", resize, isa, config, max_memory, progress = "auto", precision = "fp32";
   std::optional<float> threshold;
   std::optional<double> crf;
   std::optional<int> stream;
@@ -103,6 +103,7 @@ void add_options(CLI::App& command, RunArguments& a) {
       ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
   add_limit_option(command, a.limits);
   add_memory_option(command, a.max_memory);
+  add_precision_option(command, a.precision);
   add_plan_cache_option(command, a.no_plan_cache);
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
       ->check(from_zero(std::numeric_limits<double>::infinity()));
@@ -150,6 +151,7 @@ JobOptions job_options(const RunArguments& a) {
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
   job.limits = load_limits(a.limits);
   job.max_memory = memory_bound(a.max_memory);
+  job.precision = *parse_precision(a.precision);
   job.plan_cache.enabled = !a.no_plan_cache;
   if (!a.isa.empty()) job.max_isa = usable_isa(a.isa);
   for (const std::string& option : a.encoder_options) {

@@ -17,6 +17,7 @@
 #include "saccade/limits.h"
 #include "saccade/model_spec.h"
 #include "saccade/plan_cache.h"
+#include "saccade/precision.h"
 
 namespace saccade {
 
@@ -35,10 +36,11 @@ struct JobOptions {
   std::filesystem::path input;  ///< a video or picture file, a pipe or device, "-" for standard input
   std::filesystem::path
       output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
-  std::filesystem::path model;  ///< a model file
-  LoadLimits limits;            ///< what it may ask for
-  PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
-  std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
+  std::filesystem::path model;            ///< a model file
+  LoadLimits limits;                      ///< what it may ask for
+  PlanCacheOptions plan_cache;            ///< compiled plans of earlier jobs
+  std::int64_t max_memory = 0;            ///< of the network, as CompileOptions::max_memory
+  Precision precision = Precision::fp32;  ///< of the network, as CompileOptions::precision
 
   Effect effect = Effect::remove;
   float strength = 50;   ///< of the blur, 0..100; looks alike at any resolution
@@ -113,6 +115,7 @@ struct JobReport {
   std::int64_t damaged_packets = 0;      ///< skipped
   int threads = 0;
   Isa isa = Isa::portable;
+  Precision precision = Precision::fp32;  ///< that the network was run with
 };
 
 /// Runs a job to its end. An output file appears under its name only when it is whole; on failure nothing is

@@ -14,6 +14,7 @@
 #include "saccade/limits.h"
 #include "saccade/model_spec.h"
 #include "saccade/plan_cache.h"
+#include "saccade/precision.h"
 #include "saccade/tensor.h"
 
 namespace saccade {
@@ -55,6 +56,11 @@ struct CompileOptions {
   /// number where even that is not enough. Activations grow with the batch, so that then kernels, and the
   /// last bits of results, may be others for another batch.
   std::int64_t max_memory = 0;
+  /// Nothing but what is asked for here makes a network less precise. Error(unsupported) for one that this
+  /// instruction set has no kernels for.
+  Precision precision = Precision::fp32;
+  /// Names of nodes (of what they return, where they have none) that stay in single precision all the same.
+  std::vector<std::string> fp32_layers;
 };
 
 struct ContextOptions {

@@ -12,6 +12,7 @@
 #include "compiler/kernel_args.h"
 #include "ir/graph.h"
 #include "saccade/isa.h"
+#include "saccade/precision.h"
 #include "saccade/tensor.h"
 
 namespace saccade::compiler {
@@ -20,8 +21,8 @@ namespace saccade::compiler {
 /// D1..Dk, C. Values of rank 4 in the convolutional parts of a graph are channels_last.
 enum class Layout : std::uint8_t { plain, channels_last };
 
-/// Arithmetic and storage precision of a step. Only fp32 has kernels so far.
-enum class Precision : std::uint8_t { fp32, bf16, fp16, int8 };
+/// Arithmetic and storage precision of a step; `automatic` is never one.
+using saccade::Precision;
 
 /// A value as a kernel sees it. `strides` (in elements, one per logical dimension) are the truth: a channel
 /// slice of a concatenation keeps its parent's pixel stride. The innermost physical dimension always has

@@ -184,6 +184,7 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   state.report.spec = network->spec();
   if (options.resize) state.report.spec.input.resize = *options.resize;
   state.report.isa = state.isa;
+  state.report.precision = options.precision;
   state.report.threads = state.threads;
   if (source.still()) {
     run_still(state, source);

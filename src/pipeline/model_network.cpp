@@ -105,7 +105,7 @@ Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::str
 }  // namespace
 
 std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
-                                      std::optional<Isa> max_isa, std::int64_t max_memory) {
+                                      const NetworkOptions& wanted) {
   const std::string name = model.path().string();
   const Model network = runtime::with_real_ends(model);
   ModelSpec spec = model.spec();
@@ -116,8 +116,9 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   CompileOptions options;
   const TensorInfo& input = model.inputs().front();
   options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
-  options.max_isa = max_isa;
-  options.max_memory = max_memory;
+  options.max_isa = wanted.max_isa;
+  options.max_memory = wanted.max_memory;
+  options.precision = wanted.precision;
   Plan plan = network.compile(target, options);
   if (plan.impl().dynamic != nullptr)
     throw Error(ErrorCode::unsupported,

@@ -10,10 +10,16 @@
 
 namespace saccade::pipeline {
 
+struct NetworkOptions {
+  std::optional<Isa> max_isa;
+  std::int64_t max_memory = 0;  ///< as CompileOptions::max_memory
+  Precision precision = Precision::fp32;
+};
+
 /// Compiles `model` for one picture at a time. Inputs whose size the model leaves open get that of its spec,
 /// else kDefaultSide. Throws Error(unsupported | shape_mismatch) for a model that is not "one picture in, one
 /// tensor out".
 std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
-                                      std::optional<Isa> max_isa, std::int64_t max_memory = 0);
+                                      const NetworkOptions& options);
 
 }  // namespace saccade::pipeline

@@ -19,12 +19,33 @@ namespace {
 
 constexpr std::size_t kMostCachedPlans = 8;
 
-std::string key_of(const compiler::Target& target, Isa isa, const std::vector<Shape>& shapes,
-                   std::vector<std::string> disabled, std::int64_t max_memory) {
+std::string key_of(const compiler::Target& target, const compiler::Options& options) {
+  std::vector<std::string> disabled = options.disabled_passes, single = options.fp32_layers;
   std::sort(disabled.begin(), disabled.end());
-  std::string key = fmt::format("{} {}", target.name(), isa_name(isa));
-  for (const Shape& shape : shapes) key += " " + shape_string(shape);
-  return fmt::format("{} -{} {}", key, fmt::join(disabled, ","), max_memory);
+  std::sort(single.begin(), single.end());
+  std::string key =
+      fmt::format("{} {} {}", target.name(), isa_name(options.isa), precision_name(options.precision));
+  for (const Shape& shape : options.input_shapes) key += " " + shape_string(shape);
+  key += fmt::format(" -{} {}", fmt::join(disabled, ","), options.max_memory);
+  for (const std::string& name : single) key += fmt::format(" {}:{}", name.size(), name);
+  return key;
+}
+
+/// What can be said without looking at the network.
+void check_precision(Precision precision, Isa isa) {
+  switch (precision) {
+    case Precision::fp32:
+      return;
+    case Precision::bf16:
+    case Precision::fp16:
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("precision {}: there are no kernels for it with instruction set {}; use fp32",
+                              precision_name(precision), isa_name(isa)));
+    case Precision::int8:
+    case Precision::automatic:
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("precision {} needs pictures to measure on", precision_name(precision)));
+  }
 }
 
 std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::ValueId>& ids,
@@ -58,6 +79,7 @@ std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compile
                                            std::optional<compiler::Recipe>* recipe) {
   auto plan = std::make_shared<PlanImpl>();
   plan->isa = options.isa;
+  plan->precision = options.precision;
   plan->inputs = infos_of(graph, graph.inputs, options.input_shapes);
   std::string report;
   const ir::Graph optimised = compiler::optimise(graph, options, &report);
@@ -99,13 +121,15 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
   compiler::Options wanted;
   wanted.input_shapes = resolve_shapes(model, options);
   wanted.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
+  check_precision(options.precision, wanted.isa);
+  wanted.precision = options.precision;
+  wanted.fp32_layers = options.fp32_layers;
   wanted.disabled_passes = options.disabled_passes;
   if (options.max_memory < 0)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a memory of {} bytes is negative", options.max_memory));
   wanted.max_memory = options.max_memory;
-  const std::string key =
-      key_of(target, wanted.isa, wanted.input_shapes, wanted.disabled_passes, wanted.max_memory);
+  const std::string key = key_of(target, wanted);
   RecentPlans& cache = *model.recent;
   {
     const std::lock_guard lock(cache.mutex);

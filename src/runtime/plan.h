@@ -27,6 +27,7 @@ struct PlanImpl {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Phase> phases;
   Isa isa = Isa::portable;
+  Precision precision = Precision::fp32;
   /// Set where shapes depend on data: `compiled` and `phases` are empty then, and the shapes of `outputs` may
   /// hold -1 or be empty.
   std::shared_ptr<const DynamicPlan> dynamic;

@@ -61,6 +61,7 @@ std::shared_ptr<const PlanImpl> read_plan(const PlanCache& cache, const std::str
     ArchiveReader in(entry->head);
     auto plan = std::make_shared<PlanImpl>();
     plan->isa = options.isa;
+    plan->precision = options.precision;
     const std::vector<std::string> inputs = read_names(in), outputs = read_names(in);
     compiler::Recipe recipe = compiler::read_recipe(in, model.limits);
     if (recipe.blocks.size() != entry->blocks.size()) ArchiveReader::fail();

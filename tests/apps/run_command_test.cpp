@@ -342,6 +342,19 @@ TEST_F(RunCommand, ConfigFilesHoldOptions) {
   EXPECT_EQ(run(with(clip, scratch / "new.mkv", {"--config", (scratch / "bad.yaml").string()})).code, 2);
 }
 
+TEST_F(RunCommand, SaysInWhatPrecisionTheNetworkRan) {
+  testing::Result result =
+      run(with(clip, scratch / "a.mkv", {"--effect", "mask", "--json", "--precision", "fp32"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["precision"], "fp32");
+  EXPECT_EQ(run(with(clip, scratch / "b.mkv", {"--precision", "fp31"})).code, 2);
+  expect_refused(with(clip, scratch / "b.mkv", {"--precision", "fp16"}),
+                 "precision fp16: there are no kernels");
+  write_text(scratch / "job.yaml", "precision: fp16\n");
+  expect_refused(with(clip, scratch / "b.mkv", {"--config", (scratch / "job.yaml").string()}),
+                 "precision fp16: there are no kernels");
+}
+
 TEST_F(RunCommand, NamesAreLiteral) {
   for (const char* name : {"a:b.mp4", "%03d.mp4", "spa ce'\".mp4"}) {
     const auto in = scratch / name, out = scratch / (std::string("out-") + name);

@@ -5,6 +5,7 @@
 #include "compiler/graph_maker.h"
 #include "cpu/target.h"
 #include "runtime/model_impl.h"
+#include "runtime/plan.h"
 #include "runtime/real_ends.h"
 #include "saccade/error.h"
 
@@ -127,6 +128,28 @@ TEST(Model, PlansAreShared) {
   EXPECT_EQ(&a.impl(), &model.compile(cpu::target(), small).impl());
   small.disabled_passes = {"fuse_elementwise"};
   EXPECT_NE(&a.impl(), &model.compile(cpu::target(), small).impl());
+}
+
+TEST(Model, PrecisionsWithoutKernelsOrPicturesAreRefused) {
+  CompileOptions options;
+  options.input_shapes = {{"x", {1, 3, 6, 8}}};
+  options.precision = Precision::fp16;
+  EXPECT_NE(message_of(open_model(), options).find("precision fp16: there are no kernels"),
+            std::string::npos);
+  for (const Precision precision : {Precision::int8, Precision::automatic}) {
+    options.precision = precision;
+    EXPECT_NE(message_of(open_model(), options).find("needs pictures"), std::string::npos);
+  }
+}
+
+TEST(Model, LayersInSinglePrecisionMakeAnotherPlan) {
+  const Model model = open_model();
+  CompileOptions options;
+  options.input_shapes = {{"x", {1, 3, 6, 8}}};
+  const Plan a = model.compile(cpu::target(), options);
+  EXPECT_EQ(a.impl().precision, Precision::fp32);
+  options.fp32_layers = {"conv"};
+  EXPECT_NE(&a.impl(), &model.compile(cpu::target(), options).impl());
 }
 
 TEST(Model, SizesOneAfterTheOther) {
