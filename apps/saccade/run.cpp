@@ -44,7 +44,7 @@ void install_signals() {
 /// What the command line holds, before it is a JobOptions.
 struct RunArguments {
   JobOptions job;
-  std::string input, output, model = "selfie";
+  std::string input, output, mask_output, model = "selfie";
   std::string effect = "remove", resize, isa, config, max_memory, progress = "auto", precision = "fp32";
   std::optional<float> threshold;
   std::optional<double> crf;
@@ -73,6 +73,22 @@ void add_options(CLI::App& command, RunArguments& a) {
       .add_option("-o,--output", a.output,
                   "Result; its extension chooses the kind of file, - is standard output (Matroska)")
       ->type_name("FILE");
+  command
+      .add_option("--output-format", a.job.output_format,
+                  "Kind of output, whatever its name: mp4, matroska, nut, y4m, ...; for a folder png, jpg, "
+                  "webp or tiff")
+      ->type_name("NAME");
+  command.add_flag("--sequence", a.job.sequence,
+                   "The output's name is a pattern with %06d: a picture for each frame");
+  command
+      .add_option("--mask-output", a.mask_output,
+                  "The masks as a second output: video, pictures, .npy, .json (COCO run lengths), .geojson "
+                  "(outlines)")
+      ->type_name("FILE");
+  command
+      .add_option("--mask-depth", a.job.mask_depth,
+                  "Bits of masks in pictures, .npy and .mkv: 1, 8 or 16 (default: 8)")
+      ->check(CLI::IsMember({1, 8, 16}));
   command.add_option("--effect", a.effect, "What becomes of the background (default: remove)")
       ->check(CLI::IsMember({"remove", "blur", "replace", "mask", "overlay"}));
   command.add_option("--strength", a.job.strength, "Strength of the blur, 0 to 100 (default: 50)");
@@ -142,6 +158,7 @@ JobOptions job_options(const RunArguments& a) {
   if (a.output.empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
   job.input = a.input;
   job.output = a.output;
+  job.mask_output = a.mask_output;
   job.effect = *parse_effect(a.effect);
   job.threshold = a.threshold;
   job.crf = a.crf;

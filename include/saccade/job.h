@@ -33,13 +33,20 @@ const char* effect_name(Effect effect) noexcept;
 std::optional<Effect> parse_effect(std::string_view name) noexcept;
 
 struct JobOptions {
-  std::filesystem::path input;  ///< a video or picture file, a pipe or device, "-" for standard input
+  std::filesystem::path input;   ///< a video or picture file, a pipe or device, "-" for standard input
+  std::filesystem::path output;  ///< its extension chooses the kind of file; "-" for standard output
+                                 ///< (Matroska); a folder or pattern for a picture a frame; .npy, .json (COCO
+                                 ///< run lengths) and .geojson (outlines) for masks
+  std::string output_format;  ///< a container ("mp4", "nut", "y4m") or kind of picture ("png") that decides
+                              ///< instead of the name; needed for folders
+  bool sequence = false;      ///< `output` (and `mask_output`) name a picture a frame, by "%06d"
   std::filesystem::path
-      output;  ///< its extension chooses the kind of file; "-" for standard output (Matroska)
-  std::filesystem::path model;            ///< a model file
-  LoadLimits limits;                      ///< what it may ask for
-  PlanCacheOptions plan_cache;            ///< compiled plans of earlier jobs
-  std::int64_t max_memory = 0;            ///< of the network, as CompileOptions::max_memory
+      mask_output;              ///< a second output: the masks, as a video, pictures, .npy, .json or .geojson
+  int mask_depth = 8;           ///< bits of masks that are written as pictures, arrays or FFV1: 1, 8 or 16
+  std::filesystem::path model;  ///< a model file
+  LoadLimits limits;            ///< what it may ask for
+  PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
+  std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
   Precision precision = Precision::fp32;  ///< of the network, as CompileOptions::precision
 
   Effect effect = Effect::remove;

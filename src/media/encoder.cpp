@@ -19,6 +19,11 @@ namespace {
 constexpr double kDefaultCrf = 20, kDefaultCrfVp9 = 31;
 constexpr int kHighestCrf = 51;  // of H.264 and HEVC
 constexpr const char* kDefaultPreset = "veryfast";
+constexpr const char* kDefaultPresetSvt = "8";
+/// A palette of its own for each picture, errors spread in a fixed pattern so that what rests does not
+/// flicker.
+constexpr const char* kPaletteFilters =
+    "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=bayer:bayer_scale=3";
 
 bool is_x26x(const AVCodec& codec) {
   return std::string_view(codec.name).starts_with("libx264") || std::string_view(codec.name) == "libx265";
@@ -62,10 +67,14 @@ const AVCodec* find_encoder(const std::string& name) {
 /// Candidates in order of preference.
 std::vector<const char*> candidates(const AVOutputFormat& container, bool alpha) {
   const std::string_view name = container.name;
+  if (name == "gif") return {"gif"};
+  if (name == "apng") return {"apng"};
+  if (name == "webp") return {"libwebp_anim"};
+  if (name == "yuv4mpegpipe") return {"wrapped_avframe"};
   if (alpha) {
     if (name == "mov") return {"prores_ks"};
     if (name == "webm") return {"libvpx-vp9"};
-    if (name == "matroska") return {"ffv1"};
+    if (name == "matroska" || name == "nut") return {"ffv1"};
     return {};
   }
   if (name == "webm") return {"libvpx-vp9", "libvpx", "libsvtav1", "libaom-av1"};
@@ -84,6 +93,38 @@ AVPixelFormat closest(const AVCodec& codec, AVPixelFormat wanted, bool alpha,
     if (!usable(*f) || !contains(among, *f) || (alpha && !has_alpha(*f)) || (!alpha && has_alpha(*f)))
       continue;
     best = av_find_best_pix_fmt_of_2(best, *f, wanted, alpha ? 1 : 0, nullptr);
+  }
+  return best;
+}
+
+/// What a codec codes in a form that effects do not work on, and the form that pictures are handed over in:
+/// GIF's palettes, and QuickTime's order of components.
+struct OtherForm {
+  AVCodecID codec;
+  AVPixelFormat handed, handed_alpha, coded, coded_alpha;
+};
+constexpr OtherForm kOtherForms[] = {
+    {AV_CODEC_ID_GIF, AV_PIX_FMT_RGB24, AV_PIX_FMT_RGBA, AV_PIX_FMT_PAL8, AV_PIX_FMT_PAL8},
+    {AV_CODEC_ID_QTRLE, AV_PIX_FMT_RGB24, AV_PIX_FMT_RGBA, AV_PIX_FMT_RGB24, AV_PIX_FMT_ARGB},
+};
+const OtherForm* other_form(AVCodecID codec) {
+  for (const OtherForm& form : kOtherForms) {
+    if (form.codec == codec) return &form;
+  }
+  return nullptr;
+}
+
+/// YUV4MPEG is a container of raw pictures that names only these.
+constexpr AVPixelFormat kY4mFormats[] = {
+    AV_PIX_FMT_GRAY8,       AV_PIX_FMT_YUV420P,     AV_PIX_FMT_YUV422P,     AV_PIX_FMT_YUV444P,
+    AV_PIX_FMT_YUV420P10LE, AV_PIX_FMT_YUV422P10LE, AV_PIX_FMT_YUV444P10LE, AV_PIX_FMT_YUV420P12LE,
+    AV_PIX_FMT_YUV422P12LE, AV_PIX_FMT_YUV444P12LE};
+
+AVPixelFormat y4m_format(AVPixelFormat wanted) {
+  AVPixelFormat best = AV_PIX_FMT_NONE;
+  for (const AVPixelFormat f : kY4mFormats) {
+    if (f == wanted) return f;
+    best = av_find_best_pix_fmt_of_2(best, f, wanted, 0, nullptr);
   }
   return best;
 }
@@ -170,14 +211,40 @@ void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const Encod
     if (std::string_view(kind.name) == "libx265") set_option(codec, "x265-params", "log-level=none");
     return;
   }
-  if (!options.preset.empty()) set_option(codec, is_vpx(kind) ? "deadline" : "preset", options.preset);
+  const std::string_view name = kind.name;
+  const bool numbered =
+      !options.preset.empty() && options.preset.find_first_not_of("0123456789") == std::string::npos;
+  if (!options.preset.empty()) {
+    const bool speed = name == "libaom-av1" || (is_vpx(kind) && numbered);
+    set_option(codec, speed ? "cpu-used" : is_vpx(kind) ? "deadline" : "preset", options.preset);
+  } else if (name == "libsvtav1") {
+    set_option(codec, "preset", kDefaultPresetSvt);
+  }
+  if (name.ends_with("_nvenc") || name.ends_with("_qsv") || name.ends_with("_amf")) {
+    const int quality = static_cast<int>(std::lround(options.crf.value_or(kDefaultCrf)));
+    if (name.ends_with("_nvenc")) {
+      set_option(codec, "rc", "vbr");
+      set_option(codec, "cq", std::to_string(quality));
+      codec.bit_rate = 0;
+    } else {
+      codec.flags |= AV_CODEC_FLAG_QSCALE;
+      codec.global_quality = quality * (name.ends_with("_qsv") ? 1 : FF_QP2LAMBDA);
+    }
+    return;
+  }
   if (is_vpx(kind)) {
     codec.bit_rate = 0;
     set_option(codec, "crf", fmt::format("{}", options.crf.value_or(kDefaultCrfVp9)));
-    set_option(codec, "cpu-used", options.preset.empty() ? "5" : "2");
+    if (!numbered) set_option(codec, "cpu-used", options.preset.empty() ? "5" : "2");
     if (has_option(codec, "row-mt")) set_option(codec, "row-mt", "1");
     if (choice.alpha) set_option(codec, "auto-alt-ref", "0");  // libvpx cannot pair alpha with hidden frames
   } else if (options.crf) {
+    if (!has_option(codec, "crf")) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("encoder {} has no constant quality (crf {}); its own options are given by "
+                              "--encoder-option NAME=VALUE",
+                              kind.name, *options.crf));
+    }
     set_option(codec, "crf", fmt::format("{}", *options.crf));
   } else if (has_option(codec, "crf")) {
     set_option(codec, "crf", fmt::format("{}", kDefaultCrfVp9));
@@ -195,7 +262,20 @@ void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const Encod
 
 }  // namespace
 
-const AVOutputFormat* choose_container(const std::string& file_name, bool streaming) {
+const AVOutputFormat* choose_container(const std::string& file_name, bool streaming,
+                                       const std::string& asked) {
+  if (!asked.empty()) {
+    const AVOutputFormat* format = av_guess_format(asked.c_str(), nullptr, nullptr);
+    if (format == nullptr) format = av_guess_format(nullptr, ("output." + asked).c_str(), nullptr);
+    if (format == nullptr || format->video_codec == AV_CODEC_ID_NONE || (format->flags & AVFMT_NOFILE) != 0) {
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("'{}' is no kind of video file that can be written; use mp4, mov, matroska, webm, nut, "
+                      "y4m, gif, apng or webp",
+                      asked));
+    }
+    return format;
+  }
   const auto slash = file_name.rfind('/');
   const auto dot = file_name.rfind('.');
   const bool has_extension =
@@ -204,10 +284,10 @@ const AVOutputFormat* choose_container(const std::string& file_name, bool stream
     const std::string hint = "output" + file_name.substr(dot);
     const AVOutputFormat* format = av_guess_format(nullptr, hint.c_str(), nullptr);
     if (format != nullptr && format->video_codec != AV_CODEC_ID_NONE && (format->flags & AVFMT_NOFILE) == 0 &&
-        std::string_view(format->name).find("image2") == std::string_view::npos &&
-        format->video_codec != AV_CODEC_ID_WEBP) {
+        std::string_view(format->name).find("image2") == std::string_view::npos) {
       return format;
     }
+    if (hint == "output.webp") return av_guess_format("webp", nullptr, nullptr);
   }
   if (streaming) return av_guess_format("matroska", nullptr, nullptr);
   throw Error(ErrorCode::unsupported,
@@ -249,6 +329,17 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
     }
   }
   const AVPixelFormat wanted = input.pixel_format;
+  if (const OtherForm* form = other_form(choice.codec->id); form != nullptr) {
+    choice.alpha = alpha;
+    choice.pixel_format = alpha ? form->handed_alpha : form->handed;
+    choice.coded_format = alpha ? form->coded_alpha : form->coded;
+    return choice;
+  }
+  if (std::string_view(container.name) == "yuv4mpegpipe") {
+    choice.alpha = false;
+    choice.pixel_format = y4m_format(wanted);
+    return choice;
+  }
   choice.pixel_format = !choice.alpha && !has_alpha(wanted) && accepts(*choice.codec, wanted) &&
                                 usable(wanted) && contains(among, wanted)
                             ? wanted
@@ -302,8 +393,19 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   AVCodecContext& c = *codec_;
   c.width = format.width;
   c.height = format.height;
-  c.pix_fmt = format.pixel_format;
+  c.pix_fmt = choice.coded_format != AV_PIX_FMT_NONE ? choice.coded_format : format.pixel_format;
   c.time_base = options.time_base.num > 0 ? options.time_base : format.time_base;
+  one_packet_ = std::string_view(choice.codec->name) == "libwebp_anim";
+  if (c.pix_fmt == AV_PIX_FMT_PAL8) {
+    VideoFormat colors = format;
+    colors.time_base = c.time_base;
+    palettes_ = std::make_unique<FilterChain>(kPaletteFilters, colors, AV_PIX_FMT_PAL8);
+  } else if (c.pix_fmt != format.pixel_format) {
+    VideoFormat coded = format;
+    coded.pixel_format = c.pix_fmt;
+    reorder_ = std::make_unique<FrameConverter>(format, coded);
+    reordered_ = std::make_unique<FramePool>(c.pix_fmt, format.width, format.height);
+  }
   if (!options.reorder) c.max_b_frames = 0;
   c.framerate =
       format.frame_rate.num > 0 && format.frame_rate.den > 0 ? format.frame_rate : AVRational{25, 1};
@@ -339,22 +441,38 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
 }
 
 void Encoder::send(const AVFrame* frame) {
-  if (frame == nullptr) {
-    check(avcodec_send_frame(codec_.get(), nullptr), "encoding");
-    return;
-  }
-  const AVRational unit = codec_->time_base;
   FramePtr retimed;
-  if (av_cmp_q(unit, time_base_) != 0) {
-    retimed = share(*frame);
-    retimed->pts = av_rescale_q(frame->pts, time_base_, unit);
-    if (last_pts_ != AV_NOPTS_VALUE) retimed->pts = std::max(retimed->pts, last_pts_ + 1);
-    retimed->pkt_duration = av_rescale_q(frame->pkt_duration, time_base_, unit);
-    frame = retimed.get();
+  const AVRational unit = codec_->time_base;
+  if (frame != nullptr) {
+    if (av_cmp_q(unit, time_base_) != 0) {
+      retimed = share(*frame);
+      retimed->pts = av_rescale_q(frame->pts, time_base_, unit);
+      if (last_pts_ != AV_NOPTS_VALUE) retimed->pts = std::max(retimed->pts, last_pts_ + 1);
+      retimed->pkt_duration = av_rescale_q(frame->pkt_duration, time_base_, unit);
+      frame = retimed.get();
+    }
+    last_pts_ = frame->pts;
+    last_duration_ = frame->pkt_duration;
+    durations_[frame->pts] = frame->pkt_duration;
+    if (one_packet_) ++packets_;
   }
-  last_pts_ = frame->pts;
-  durations_[frame->pts] = frame->pkt_duration;
-  check(avcodec_send_frame(codec_.get(), frame), "encoding");
+  if (palettes_) {
+    palettes_->send(frame);
+    while (const FramePtr done = palettes_->receive()) send_coded(done.get());
+    if (frame == nullptr) send_coded(nullptr);
+  } else if (reorder_ && frame != nullptr) {
+    const FramePtr reordered = reordered_->get();
+    reorder_->run(*frame, *reordered);
+    send_coded(reordered.get());
+  } else {
+    send_coded(frame);
+  }
+}
+
+void Encoder::send_coded(const AVFrame* frame) { check(avcodec_send_frame(codec_.get(), frame), "encoding"); }
+
+double Encoder::last_duration() const noexcept {
+  return static_cast<double>(last_duration_) * av_q2d(codec_->time_base);
 }
 
 PacketPtr Encoder::receive() {
@@ -366,7 +484,7 @@ PacketPtr Encoder::receive() {
     if (packet->duration <= 0) packet->duration = found->second;
     durations_.erase(found);
   }
-  ++packets_;
+  if (!one_packet_) ++packets_;
   return packet;
 }
 

@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "media/convert.h"
 #include "media/ffmpeg.h"
+#include "media/filter.h"
 #include "media/video_format.h"
 
 namespace saccade::media {
@@ -30,14 +33,18 @@ struct EncoderOptions {
 /// for, or may surprise.
 struct EncoderChoice {
   const AVCodec* codec = nullptr;
-  AVPixelFormat pixel_format = AV_PIX_FMT_NONE;
-  bool alpha = false;  ///< pixel_format has an alpha channel that the container carries
+  AVPixelFormat pixel_format = AV_PIX_FMT_NONE;  ///< of the pictures that are handed to it
+  AVPixelFormat coded_format =
+      AV_PIX_FMT_NONE;  ///< what they become inside: a palette, or the same in another order
+  bool alpha = false;   ///< pixel_format has an alpha channel that the container carries
   std::vector<std::string> notices;
 };
 
 /// The container for a file name, by its extension; `streaming` targets without a known one become Matroska.
+/// A `format` ("mp4", "matroska", "nut", "y4m", or what an extension would say) decides instead of the name.
 /// Throws Error(unsupported) for an extension that stands for no container of video.
-const AVOutputFormat* choose_container(const std::string& file_name, bool streaming);
+const AVOutputFormat* choose_container(const std::string& file_name, bool streaming,
+                                       const std::string& format = {});
 
 /// Picks encoder and pixel format for pictures of `input`. With `alpha` a format that carries it, if the
 /// container (or the named encoder) has one: `alpha` of the result says so. Throws Error(unsupported |
@@ -66,12 +73,21 @@ class Encoder {
   PacketPtr receive();
 
   const AVCodecContext& context() const noexcept { return *codec_; }
+  /// Packets so far; for an encoder that makes one of all pictures, the pictures in it.
   std::int64_t packets() const noexcept { return packets_; }
+  /// How long the last picture that was sent is shown, in seconds.
+  double last_duration() const noexcept;
 
  private:
+  void send_coded(const AVFrame* frame);
+
   CodecPtr codec_;
-  AVRational time_base_;  ///< of the pictures
-  std::int64_t last_pts_ = AV_NOPTS_VALUE;
+  AVRational time_base_;                   ///< of the pictures
+  std::unique_ptr<FilterChain> palettes_;  ///< a palette for each picture
+  std::unique_ptr<FrameConverter> reorder_;
+  std::unique_ptr<FramePool> reordered_;
+  bool one_packet_ = false;  ///< all pictures come out as one packet (an animated WebP)
+  std::int64_t last_pts_ = AV_NOPTS_VALUE, last_duration_ = 0;
   std::map<std::int64_t, std::int64_t> durations_;  ///< of the pictures inside, by pts
   std::int64_t packets_ = 0;
 };

@@ -10,6 +10,8 @@ extern "C" {
 #include <numeric>
 #include <string_view>
 
+#include "media/animation.h"
+
 namespace saccade::media {
 
 namespace {
@@ -96,6 +98,10 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   Dictionary options;
   if (is_mov_family(container)) {
     if (!file.seekable()) options.set("movflags", "frag_keyframe+delay_moov+default_base_moof");
+  }
+  if (is_animation(container)) {
+    const std::optional<Animation> animation = read_animation(source.path());
+    set_plays(container, animation ? animation->plays : 0, options);
   }
   set_start(source, plan, options);
   const int code = avformat_write_header(output_.get(), options.address());
@@ -330,6 +336,8 @@ void Muxer::write(PacketPtr packet, Track& track) {
   file_.check_written();
   check(code, name_ + ": cannot write a packet");
 }
+
+void Muxer::set_last_duration(double seconds) { set_last_delay(*output_, seconds); }
 
 void Muxer::finish() {
   if (finished_) return;

@@ -30,6 +30,9 @@ class Muxer {
   /// A packet of another stream, as Source::read() gave it. Packets of streams that are not carried over are
   /// ignored.
   void write_copy(PacketPtr packet);
+  /// How long the last picture is shown, in seconds, for containers that only know when the next one comes
+  /// (animated pictures). Before finish().
+  void set_last_duration(double seconds);
   /// Writes what is held back and the trailer.
   void finish();
 

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstring>
 #include <span>
 #include <string_view>
+
+#include "media/animation.h"
+#include "media/orientation_tag.h"
 
 namespace saccade::media {
 
@@ -44,6 +49,15 @@ const AVInputFormat* find_format(AVIOContext* io, const std::string& name) {
   if (std::string_view(format->name) != "image2") return format;
   format = nullptr;
   return av_probe_input_buffer2(io, &format, "", nullptr, 0, 0) < 0 ? nullptr : format;
+}
+
+/// Targa files have no signature: the name decides, and the decoder whether it was right.
+bool is_targa(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension == ".tga" || extension == ".targa" || extension == ".vda" || extension == ".icb" ||
+         extension == ".vst";
 }
 
 bool is_cover(const AVStream& stream) { return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; }
@@ -89,8 +103,16 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
                             "video itself",
                             path.string(), format->long_name != nullptr ? format->long_name : format->name));
   }
+  Dictionary demuxer_options;
+  const bool targa = format == nullptr && file_.regular() && file_.size() > 0 && is_targa(path);
+  if (targa) {
+    format = av_find_input_format("image2pipe");
+    raw->video_codec_id = AV_CODEC_ID_TARGA;
+    demuxer_options.set("frame_size", std::to_string(file_.size()));
+  }
   // Where no format was found, this looks once more, by content alone, and says so.
-  if (const int code = avformat_open_input(&raw, "", format, nullptr); code < 0) {  // frees `raw` itself
+  if (const int code = avformat_open_input(&raw, "", format, demuxer_options.address());
+      code < 0) {  // frees `raw` itself
     if (code == AVERROR_INVALIDDATA) {
       const std::string said = take_log();
       throw Error(ErrorCode::media, path.string() + ": is not a video or picture that can be read" +
@@ -109,8 +131,22 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   }
   first_pts_.assign(input_->nb_streams, AV_NOPTS_VALUE);
   choose_stream(options.stream);
-  still_ = name.size() > 5 && name.substr(name.size() - 5) == "_pipe";
+  still_ = targa || (name.size() > 5 && name.substr(name.size() - 5) == "_pipe");
+  if (name == "gif" && file_.regular()) {
+    const std::optional<Animation> animation = read_animation(path);
+    still_ = animation && animation->pictures < 2;
+  }
+  if (still_) add_orientation();
   if (file_.regular()) require_whole();
+}
+
+/// FFmpeg knows the Exif data of JPEG files only.
+void Source::add_orientation() {
+  const auto matrix = tagged_display_matrix(path_);
+  if (!matrix) return;
+  std::uint8_t* data = av_stream_new_side_data(&video(), AV_PKT_DATA_DISPLAYMATRIX, sizeof(*matrix));
+  if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
+  std::memcpy(data, matrix->data(), sizeof(*matrix));
 }
 
 void Source::choose_stream(std::optional<int> wanted) {

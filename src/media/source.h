@@ -33,7 +33,7 @@ class Source {
   const AVStream& video() const noexcept { return *input_->streams[video_index_]; }
   int video_index() const noexcept { return video_index_; }
   const std::filesystem::path& path() const noexcept { return path_; }
-  /// A single picture (PNG, JPEG, WebP, …), told by content.
+  /// A single picture (PNG, JPEG, WebP, a GIF of one frame, …), told by content; Targa by its name.
   bool still() const noexcept { return still_; }
   /// Best guess of the number of frames, from the header or duration × rate; 0: unknown.
   std::int64_t expected_frames() const noexcept;
@@ -55,6 +55,7 @@ class Source {
 
  private:
   void choose_stream(std::optional<int> wanted);
+  void add_orientation();
   void require_whole();
   void require_whole_index();
 

@@ -1,4 +1,4 @@
-// Single pictures: PNG and JPEG out. (In, they are a Source like any other; see Source::still.)
+// Single pictures: PNG, JPEG, WebP and TIFF out. (In, they are a Source like any other; see Source::still.)
 #pragma once
 
 #include <string>
@@ -9,7 +9,12 @@
 
 namespace saccade::media {
 
-enum class StillKind : std::uint8_t { png, jpeg };
+enum class StillKind : std::uint8_t { png, jpeg, webp, tiff };
+const char* still_name(StillKind kind) noexcept;
+/// By extension or name ("jpg", "tiff"), in any case. False if it is none.
+bool parse_still_name(const std::string& name, StillKind& kind);
+/// Whether pictures of this kind can be transparent: all but JPEG.
+bool carries_alpha(StillKind kind) noexcept;
 
 /// The picture format that a file name asks for, by its extension. False if it is none.
 bool parse_still(const std::string& file_name, StillKind& kind);
@@ -18,8 +23,12 @@ bool parse_still(const std::string& file_name, StillKind& kind);
 /// alpha where possible.
 AVPixelFormat still_format(StillKind kind, AVPixelFormat wanted, bool alpha);
 
-/// Writes one picture (pixel format from still_format; for JPEG full range). `quality` is JPEG's, 1..100.
-/// Throws Error(media | io).
+/// The bytes of a file with this picture (pixel format from still_format, or a grey one for PNG and TIFF:
+/// monob, gray, gray16; for JPEG full range). `quality` is that of JPEG and WebP, 1..100; 100 makes WebP
+/// lossless. Throws Error(media). Thread-safe.
+PacketPtr encode_still(StillKind kind, const AVFrame& frame, int quality);
+
+/// Writes one picture. Throws Error(media | io).
 void write_still(OutputFile& file, StillKind kind, const AVFrame& frame, int quality);
 
 }  // namespace saccade::media

@@ -117,8 +117,19 @@ void check_options(const JobOptions& options) {
   require(options.effect != Effect::overlay || options.background.empty() ||
               vision::parse_rgb(options.background),
           fmt::format("'{}' is not a colour; write #rrggbb, r,g,b or a name", options.background));
+  require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
+          fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
+  std::error_code ignored;
+  require(options.mask_output.empty() ||
+              (options.mask_output.lexically_normal() != options.output.lexically_normal() &&
+               !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
+          fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
   struct stat info {};
-  if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0) {
+  if (!options.mask_output.empty() && ::stat(options.mask_output.c_str(), &info) == 0 &&
+      !S_ISDIR(info.st_mode))
+    media::OutputFile::require_free(options.mask_output, {options.overwrite, files_to_protect(options)});
+  if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0 &&
+      !S_ISDIR(info.st_mode)) {
     media::OutputFile::require_free(options.output, {options.overwrite, files_to_protect(options)});
   }
   if (has_background_file(options)) {
@@ -129,6 +140,45 @@ void check_options(const JobOptions& options) {
                       options.background));
     }
   }
+}
+
+FrameOutputOptions frame_output_options(const JobState& state, const std::filesystem::path& path,
+                                        const OutputRequest& request, bool many) {
+  const JobOptions& options = state.options;
+  return {.path = path,
+          .input = options.input,
+          .request = request,
+          .sequence = options.sequence && request.form == OutputForm::pictures,
+          .depth = options.mask_depth,
+          .many = many,
+          .quality = options.jpeg_quality,
+          .file = {options.overwrite, files_to_protect(options)}};
+}
+
+bool writes_bare_masks(const JobOptions& options, const OutputRequest& request) {
+  switch (request.form) {
+    case OutputForm::array:
+    case OutputForm::runs:
+    case OutputForm::outlines:
+      if (options.effect != Effect::mask) {
+        throw Error(ErrorCode::invalid_argument,
+                    options.output.string() +
+                        ": holds masks only; choose effect mask, or name it as mask output "
+                        "beside a video or picture");
+      }
+      return true;
+    case OutputForm::picture:
+    case OutputForm::pictures:
+      return options.effect == Effect::mask;
+    case OutputForm::video:
+      break;
+  }
+  return false;
+}
+
+int mask_bits(const JobOptions& options, const OutputRequest& request) {
+  if (!writes_bare_masks(options, request) && options.mask_output.empty()) return 0;
+  return options.mask_depth == 16 ? 16 : 8;
 }
 
 std::unique_ptr<Background> open_background(const JobState& state, const vision::PictureSpec& work) {

@@ -8,7 +8,9 @@
 
 #include "media/file_io.h"
 #include "media/source.h"
+#include "media/still.h"
 #include "pipeline/background.h"
+#include "pipeline/frame_output.h"
 #include "pipeline/job.h"
 #include "pipeline/network.h"
 #include "pipeline/processor.h"
@@ -42,6 +44,17 @@ std::unique_ptr<Background> open_background(const JobState& state, const vision:
 
 /// Fills in `input_summary` and `assumptions` from the first picture.
 void describe_input(JobState& state, const media::Source& source, const media::VideoFormat& decoded);
+
+/// How pictures of this format become a picture file: upright, full range.
+PictureFlow plan_picture_files(JobState& state, const media::VideoFormat& decoded, media::StillKind kind);
+
+/// The options of an output that is no stream of video.
+FrameOutputOptions frame_output_options(const JobState& state, const std::filesystem::path& path,
+                                        const OutputRequest& request, bool many);
+/// Whether the main output consists of masks as they are, without an effect's picture.
+bool writes_bare_masks(const JobOptions& options, const OutputRequest& request);
+/// Bits of the masks that the processor is to hand out; 0: none are needed.
+int mask_bits(const JobOptions& options, const OutputRequest& request);
 
 void run_video(JobState& state, media::Source& source);
 void run_still(JobState& state, media::Source& source);

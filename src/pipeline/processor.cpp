@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include "pipeline/picture.h"
@@ -91,7 +92,7 @@ Worker::Worker() = default;
 Worker::~Worker() = default;
 
 Processor::Processor(const PictureFlow& flow, const JobOptions& options, const Network& network,
-                     const Background* background, Isa isa, StageClocks& clocks)
+                     const Background* background, Isa isa, StageClocks& clocks, int mask_bits)
     : flow_(flow),
       work_spec_(picture_spec(flow.work)),
       result_spec_(picture_spec(flow.result)),
@@ -116,6 +117,50 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
       vision::has_classes(network.spec().output, network.output())) {
     class_mapper_.emplace(preprocessor_.geometry(), network.spec().output, network.output(), isa);
   }
+  mask_bits_ = mask_bits;
+  if (mask_bits == 0) return;
+  if (mask_bits != vision::format_info(work_spec_.format).depth) {
+    mask_masker_.emplace(preprocessor_.geometry(), network.spec().output, network.output(),
+                         mask_options(options, network.spec()), mask_bits, isa);
+  }
+  const media::VideoFormat upright = mask_format();
+  mask_pool_.emplace(upright.pixel_format, flow.work.width, flow.work.height);
+  if (flow.work.display_matrix)
+    turned_mask_pool_.emplace(upright.pixel_format, upright.width, upright.height);
+}
+
+media::VideoFormat Processor::mask_format() const {
+  media::VideoFormat format = flow_.work;
+  format.pixel_format = mask_bits_ > 8 ? AV_PIX_FMT_GRAY16LE : AV_PIX_FMT_GRAY8;
+  format = media::upright_format(format);
+  format.display_matrix.reset();
+  format.range = AVCOL_RANGE_JPEG;
+  return format;
+}
+
+media::FramePtr Processor::mask(const AVFrame& result, Worker& worker) const {
+  const trace::StageClock::Scope timing(clocks_.mask);
+  vision::PlaneView alpha = worker.alpha_.view();
+  if (mask_masker_) {
+    alpha = worker.mask_.view();
+    mask_masker_->run(worker.output_, alpha, worker.workspace_);
+  }
+  media::FramePtr frame = mask_pool_->get();
+  const std::size_t row_bytes = static_cast<std::size_t>(alpha.width) * (mask_bits_ > 8 ? 2 : 1);
+  for (int y = 0; y < alpha.height; ++y) {
+    std::memcpy(frame->data[0] + std::ptrdiff_t{y} * frame->linesize[0], alpha.data + alpha.stride * y,
+                row_bytes);
+  }
+  frame->pts = result.pts;
+  frame->pkt_duration = result.pkt_duration;
+  if (turned_mask_pool_) {
+    media::FramePtr turned = turned_mask_pool_->get();
+    media::turn_upright(*frame, media::orientation_of(*flow_.work.display_matrix), *turned);
+    frame = std::move(turned);
+  }
+  frame->color_range = AVCOL_RANGE_JPEG;
+  frame->sample_aspect_ratio = mask_format().sample_aspect;
+  return frame;
 }
 
 Processor::~Processor() = default;
@@ -125,6 +170,7 @@ std::unique_ptr<Worker> Processor::make_worker(int threads) const {
   worker->network_ = network_.make_run(threads);
   worker->alpha_ =
       vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
+  if (mask_masker_) worker->mask_ = vision::Plane(flow_.work.width, flow_.work.height, mask_bits_);
   if (class_mapper_) worker->classes_ = vision::Plane(flow_.work.width, flow_.work.height);
   if (background_ != nullptr && background_->moving()) {
     worker->background_ = vision::Picture(vision::without_alpha(work_spec_.format), flow_.work.width,
@@ -177,6 +223,7 @@ media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background
   {
     const trace::StageClock::Scope timing(clocks_.infer);
     output = worker.network_->run();
+    worker.output_ = output;
   }
   {
     const trace::StageClock::Scope timing(clocks_.mask);

@@ -50,6 +50,8 @@ class Worker {
   std::unique_ptr<NetworkRun> network_;
   vision::Workspace workspace_;
   vision::Plane alpha_, classes_;
+  vision::Plane mask_;            ///< for a mask that is written with another depth than the picture's
+  const void* output_ = nullptr;  ///< the network's, of the last picture
   vision::Picture background_;
   std::optional<media::FrameConverter> converter_;
   media::VideoFormat converter_from_;
@@ -58,9 +60,10 @@ class Worker {
 /// Immutable but for its memory pools and clocks: shared by threads, each with a Worker of its own.
 class Processor {
  public:
-  /// `network`, `background` (may be null) and `clocks` must outlive it.
+  /// `network`, `background` (may be null) and `clocks` must outlive it. `mask_bits` (8 or 16; 0: none) is
+  /// the depth of the masks that mask() gives.
   Processor(const PictureFlow& flow, const JobOptions& options, const Network& network,
-            const Background* background, Isa isa, StageClocks& clocks);
+            const Background* background, Isa isa, StageClocks& clocks, int mask_bits = 0);
   ~Processor();
 
   /// `threads` share one picture; 1 for many pictures at once.
@@ -68,6 +71,11 @@ class Processor {
   /// The finished picture, with the timestamps and side data of `decoded`. `background` is that of this
   /// picture, where backgrounds move.
   media::FramePtr run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const;
+  /// The mask of the picture that run() has just finished on this worker: grey, full range, upright, with its
+  /// timestamps.
+  media::FramePtr mask(const AVFrame& result, Worker& worker) const;
+  /// What mask() gives.
+  media::VideoFormat mask_format() const;
 
  private:
   media::FramePtr prepare(const AVFrame& decoded, Worker& worker) const;
@@ -79,9 +87,12 @@ class Processor {
   StageClocks& clocks_;
   vision::Preprocessor preprocessor_;
   vision::Masker masker_;
+  int mask_bits_ = 0;
+  std::optional<vision::Masker> mask_masker_;  ///< where masks are written with another depth
   std::optional<vision::ClassMapper> class_mapper_;
   vision::Compositor compositor_;
   mutable media::FramePool converted_pool_, work_pool_, result_pool_;
+  mutable std::optional<media::FramePool> mask_pool_, turned_mask_pool_;
 };
 
 }  // namespace saccade::pipeline

@@ -32,20 +32,22 @@ media::FramePtr decode_picture(JobState& state, media::Source& source) {
               source.path().string() + ": the picture cannot be decoded; the file is damaged or cut off");
 }
 
-PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::StillKind kind) {
+}  // namespace
+
+PictureFlow plan_picture_files(JobState& state, const media::VideoFormat& decoded, media::StillKind kind) {
   const JobOptions& options = state.options;
   PictureFlow flow;
   flow.decoded = decoded;
   const AVPixFmtDescriptor& in = *av_pix_fmt_desc_get(decoded.pixel_format);
   const bool alpha_in = (in.flags & AV_PIX_FMT_FLAG_ALPHA) != 0 || (in.flags & AV_PIX_FMT_FLAG_PAL) != 0;
-  const bool alpha_out = kind == media::StillKind::png && (alpha_in || options.effect == Effect::remove);
+  const bool carries_alpha = media::carries_alpha(kind);
+  const bool alpha_out = carries_alpha && (alpha_in || options.effect == Effect::remove);
   flow.turn = rotation_of(decoded) != vision::Rotation::none;
 
   media::VideoFormat stored = decoded;
-  stored.pixel_format =
-      media::still_format(kind, decoded.pixel_format, kind == media::StillKind::png && alpha_in);
+  stored.pixel_format = media::still_format(kind, decoded.pixel_format, carries_alpha && alpha_in);
   if (flow.turn && !media::can_turn(stored.pixel_format)) stored.pixel_format = AV_PIX_FMT_YUV444P;
-  if (kind == media::StillKind::png) {
+  if (carries_alpha) {
     stored.matrix = AVCOL_SPC_RGB;
   } else if (stored.matrix != AVCOL_SPC_BT470BG && stored.matrix != AVCOL_SPC_SMPTE170M) {
     stored.matrix = AVCOL_SPC_BT470BG;  // JPEG files know no other
@@ -54,10 +56,10 @@ PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::Stil
   if (kind == media::StillKind::jpeg) stored.chroma_location = AVCHROMA_LOC_CENTER;
   flow.work = flow.turn ? media::upright_format(stored) : stored;
   flow.result = flow.work;
-  if (alpha_out) flow.result.pixel_format = AV_PIX_FMT_RGBA;
+  if (alpha_out) flow.result.pixel_format = media::still_format(kind, decoded.pixel_format, true);
 
   if (in.comp[0].depth > 8)
-    state.notice(fmt::format("the picture has {} bits a sample, the result 8", in.comp[0].depth));
+    state.notice(fmt::format("the pictures have {} bits a sample, the result 8", in.comp[0].depth));
   if (kind == media::StillKind::jpeg && options.effect == Effect::remove) {
     state.notice(
         "a JPEG file has no transparency: the background becomes chroma green (.png carries transparency)");
@@ -67,42 +69,65 @@ PictureFlow plan(JobState& state, const media::VideoFormat& decoded, media::Stil
   return flow;
 }
 
-}  // namespace
-
 void run_still(JobState& state, media::Source& source) {
   const JobOptions& options = state.options;
   JobReport& report = state.report;
-  media::StillKind kind{};
-  if (!media::parse_still(options.output.string(), kind)) {
+  const OutputRequest request = parse_output(options.output, options.output_format, options.sequence, false);
+  if (request.form == OutputForm::video) {
     throw Error(
         ErrorCode::unsupported,
-        fmt::format(
-            "{}: the input is a single picture, so the output must be a picture too; use .png or .jpg",
-            options.output.string()));
+        fmt::format("{}: the input is a single picture, so the output must be a picture too; use .png, .jpg, "
+                    ".webp or .tiff",
+                    options.output.string()));
   }
-  media::OutputFile file(options.output, {options.overwrite, files_to_protect(options)});
+  const bool bare = writes_bare_masks(options, request);
   media::FramePtr decoded = decode_picture(state, source);
   const media::VideoFormat format = media::describe_video(source.context(), source.video(), *decoded);
   describe_input(state, source, format);
-  const PictureFlow flow = plan(state, format, kind);
+  const bool picture = request.form == OutputForm::picture || request.form == OutputForm::pictures;
+  const PictureFlow flow = plan_picture_files(state, format, picture ? request.still : media::StillKind::png);
   const std::unique_ptr<Background> background = open_background(state, picture_spec(flow.work));
-  const Processor processor(flow, options, state.network, background.get(), state.isa, state.clocks);
+  const Processor processor(flow, options, state.network, background.get(), state.isa, state.clocks,
+                            mask_bits(options, request));
+  const auto output = make_frame_output(frame_output_options(state, options.output, request, false),
+                                        bare ? processor.mask_format() : flow.result);
+  std::unique_ptr<FrameOutput> mask_output;
+  if (!options.mask_output.empty()) {
+    const OutputRequest masks = parse_mask_output(options, false);
+    if (masks.form == OutputForm::video) {
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format(
+              "{}: the input is a single picture, so its mask must be a picture, .npy, .json or .geojson",
+              options.mask_output.string()));
+    }
+    mask_output = make_frame_output(frame_output_options(state, options.mask_output, masks, false),
+                                    processor.mask_format());
+  }
   report.output = options.output;
-  report.output_summary = fmt::format("{}x{} {} {}", flow.result.width, flow.result.height,
-                                      kind == media::StillKind::png ? "png" : "jpeg",
-                                      av_get_pix_fmt_name(flow.result.pixel_format));
+  report.output_summary =
+      fmt::format("{}x{} {}{}", flow.result.width, flow.result.height, output->summary(),
+                  bare ? "" : std::string(" ") + av_get_pix_fmt_name(flow.result.pixel_format));
+  if (mask_output) report.output_summary += fmt::format("; masks: {}", mask_output->summary());
   if (state.callbacks.planned) state.callbacks.planned(report);
   if (options.dry_run) return;
   const auto worker = processor.make_worker(state.threads);
   const media::FramePtr moving = background && background->moving() ? background->at(0) : nullptr;
   const media::FramePtr result = processor.run(*decoded, moving.get(), *worker);
   if (state.cancelled()) throw Error(ErrorCode::interrupted, "interrupted");
+  media::FramePtr mask = bare || mask_output ? processor.mask(*result, *worker) : nullptr;
   {
     const trace::StageClock::Scope timing(state.clocks.encode);
-    media::write_still(file, kind, *result, options.jpeg_quality);
+    if (mask_output) {
+      mask_output->write(mask_output->prepare(media::share(*mask), {}), {});
+      mask_output->finish();
+    }
+    output->write(output->prepare(bare ? std::move(mask) : media::share(*result), {}), {});
+    output->finish();
   }
-  report.output_bytes = file.bytes_written();
-  file.commit();
+  report.output_bytes = output->bytes_written();
+  if (mask_output) mask_output->commit();
+  output->commit();
   report.frames = 1;
   if (state.callbacks.progress) state.callbacks.progress({1, 1, 0, "encode"});
 }

@@ -15,9 +15,10 @@
 #include "media/decoder.h"
 #include "media/encoder.h"
 #include "media/muxer.h"
-#include "media/still.h"
 #include "media/stream_plan.h"
+#include "pipeline/frame_output.h"
 #include "pipeline/job_state.h"
+#include "pipeline/mask_video.h"
 #include "pipeline/picture.h"
 
 namespace saccade::pipeline {
@@ -34,9 +35,10 @@ constexpr int kSpareTokens = 2;
 /// visible to the thread sanitizer.
 struct Token {
   media::FramePtr decoded, background, result;
+  FrameOutput::Prepared picture, mask;  ///< for outputs that are no stream of video
   std::vector<media::PacketPtr>
       copied;  ///< packets of other streams that lay before this picture in the file
-  std::int64_t number = 0;
+  FrameLabel label;
   std::atomic<std::uint32_t> turn{0};
 
   void enter() const noexcept { (void)turn.load(std::memory_order_acquire); }
@@ -79,8 +81,11 @@ class VideoJob {
   void open_output();
   void read_first_frame();
   void plan_pictures();
+  void plan_masks_only();
   void open_encoder();
+  void open_frames();
   void run_stages();
+  void finish_video();
   void finish();
 
   bool decode(Token& token);
@@ -96,7 +101,9 @@ class VideoJob {
   JobState& state_;
   media::Source& source_;
   media::Decoder decoder_;
-  const AVOutputFormat* container_ = nullptr;
+  OutputRequest request_;
+  const AVOutputFormat* container_ =
+      nullptr;  ///< of an output that is a stream of video, as file_ and what follows
   std::unique_ptr<media::OutputFile> file_;
   media::StreamPlan plan_;
   media::FramePtr first_;
@@ -108,6 +115,9 @@ class VideoJob {
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<media::Encoder> encoder_;
   std::unique_ptr<media::Muxer> muxer_;
+  std::unique_ptr<FrameOutput> frames_;  ///< an output that is none
+  std::unique_ptr<FrameOutput> masks_;   ///< the second output
+  bool bare_masks_ = false;              ///< `frames_` gets masks, not pictures
 
   std::deque<Token> tokens_;
   std::mutex tokens_mutex_;
@@ -144,18 +154,15 @@ void VideoJob::run() {
 
 void VideoJob::open_output() {
   const JobOptions& options = state_.options;
-  media::StillKind kind{};
-  if (media::parse_still(options.output.string(), kind)) {
-    throw Error(ErrorCode::unsupported, fmt::format("{}: the input is a video, so the output cannot be a "
-                                                    "single picture; use .mp4, .mov, .mkv or .webm",
-                                                    options.output.string()));
-  }
+  request_ = parse_output(options.output, options.output_format, options.sequence, true);
+  bare_masks_ = writes_bare_masks(options, request_);
+  if (request_.form != OutputForm::video) return;
   std::error_code ignored;
   const auto status = std::filesystem::status(options.output, ignored);
   const bool streaming = media::is_standard_stream(options.output) ||
                          (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
                           !std::filesystem::is_directory(status));
-  container_ = media::choose_container(options.output.string(), streaming);
+  container_ = media::choose_container(options.output.string(), streaming, options.output_format);
   if (streaming && options.dry_run) return;
   file_ = std::make_unique<media::OutputFile>(
       options.output, media::OutputFileOptions{options.overwrite, files_to_protect(options)});
@@ -180,7 +187,12 @@ media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
 }
 
 void VideoJob::read_first_frame() {
-  plan_ = media::plan_streams(source_, *container_);
+  if (container_ != nullptr) {
+    plan_ = media::plan_streams(source_, *container_);
+  } else {
+    plan_.streams.assign(source_.context().nb_streams, {media::StreamAction::drop, AV_CODEC_ID_NONE});
+    plan_.streams[static_cast<std::size_t>(source_.video_index())].action = media::StreamAction::process;
+  }
   for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
     const media::StreamAction action = plan_.streams[i].action;
     if (action == media::StreamAction::drop || action == media::StreamAction::attach)
@@ -203,6 +215,14 @@ void VideoJob::plan_pictures() {
   first_pts_ = first_->pts;
   describe_input(state_, source_, flow_.decoded);
 
+  if (request_.form == OutputForm::pictures) {
+    flow_ = plan_picture_files(state_, flow_.decoded, request_.still);
+    return;
+  }
+  if (container_ == nullptr) {
+    plan_masks_only();
+    return;
+  }
   media::VideoFormat wanted = flow_.decoded;
   if (has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_PAL))
     wanted.pixel_format = media::without_palette(*first_);
@@ -263,10 +283,55 @@ void VideoJob::plan_pictures() {
   }
 }
 
+/// No picture is written, so the one that effects and network see need not be one that an encoder takes.
+void VideoJob::plan_masks_only() {
+  flow_.work = flow_.decoded;
+  const auto formats = supported_formats();
+  if (std::find(formats.begin(), formats.end(), flow_.work.pixel_format) == formats.end() ||
+      has_flag(flow_.work.pixel_format, AV_PIX_FMT_FLAG_ALPHA)) {
+    const bool rgb = has_flag(flow_.work.pixel_format, AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
+    flow_.work.pixel_format = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV444P;
+  }
+  flow_.result = flow_.work;
+}
+
+/// The outputs that are no streams of video, and the second one.
+void VideoJob::open_frames() {
+  const JobOptions& options = state_.options;
+  const media::VideoFormat masks =
+      options.mask_output.empty() && !bare_masks_ ? flow_.result : processor_->mask_format();
+  std::string summary;
+  if (container_ == nullptr) {
+    state_.notice("sound and other streams are left out: this kind of output holds pictures only");
+    const FrameOutputOptions frame_options = frame_output_options(state_, options.output, request_, true);
+    if (!options.dry_run) frames_ = make_frame_output(frame_options, bare_masks_ ? masks : flow_.result);
+    const media::VideoFormat& written = bare_masks_ ? masks : flow_.result;
+    state_.report.output_summary =
+        fmt::format("{}x{} {}", written.width, written.height, frames_ ? frames_->summary() : "as asked for");
+    state_.report.output = options.output;
+  }
+  if (options.mask_output.empty()) return;
+  const OutputRequest request = parse_mask_output(options, true);
+  const FrameOutputOptions mask_options = frame_output_options(state_, options.mask_output, request, true);
+  if (options.dry_run) return;
+  if (request.form == OutputForm::video) {
+    std::vector<std::string> notices;
+    masks_ = make_mask_video(mask_options, {}, source_, masks, notices);
+    state_.notice(notices);
+  } else {
+    masks_ = make_frame_output(mask_options, masks);
+  }
+  state_.report.output_summary += "; masks: " + masks_->summary();
+}
+
 void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
   processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
-                                           state_.isa, state_.clocks);
+                                           state_.isa, state_.clocks, mask_bits(state_.options, request_));
+  if (container_ == nullptr) {
+    open_frames();
+    return;
+  }
   media::fit_container(*container_, source_.video(), choice_, encoder_options_);
   const bool global_header = (container_->flags & AVFMT_GLOBALHEADER) != 0;
   encoder_ = std::make_unique<media::Encoder>(choice_, flow_.result, encoder_options_, global_header);
@@ -274,6 +339,7 @@ void VideoJob::open_encoder() {
       fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, choice_.codec->name,
                   av_get_pix_fmt_name(choice_.pixel_format), container_->name);
   state_.report.output = state_.options.output;
+  open_frames();
   if (!file_ || state_.options.dry_run) return;
   muxer_ =
       std::make_unique<media::Muxer>(*file_, *container_, source_, plan_, encoder_->context(), flow_.result);
@@ -306,10 +372,10 @@ bool VideoJob::decode(Token& token) {
     early_ = std::move(token.copied);  // what lies behind the last picture
     return false;
   }
-  token.number = next_number_++;
+  token.label = {next_number_++,
+                 static_cast<double>(token.decoded->pts - first_pts_) * av_q2d(flow_.decoded.time_base)};
   if (background_ && background_->moving()) {
-    token.background = background_->at(static_cast<double>(token.decoded->pts - first_pts_) *
-                                       av_q2d(flow_.decoded.time_base));
+    token.background = background_->at(token.label.seconds);
   }
   return true;
 }
@@ -326,8 +392,15 @@ void VideoJob::process(Token& token) {
   if (!worker) worker = processor_->make_worker(1);
   try {
     token.result = processor_->run(*token.decoded, token.background.get(), *worker);
+    media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, *worker) : nullptr;
+    const trace::StageClock::Scope timing(state_.clocks.encode);
+    if (masks_) token.mask = masks_->prepare(media::share(*mask), token.label);
+    if (frames_) {
+      token.picture = frames_->prepare(bare_masks_ ? std::move(mask) : std::move(token.result), token.label);
+      token.result.reset();
+    }
   } catch (const Error& e) {
-    throw e.within(fmt::format("frame {}", token.number));
+    throw e.within(fmt::format("frame {}", token.label.number));
   }
   token.decoded.reset();
   token.background.reset();
@@ -349,17 +422,19 @@ void VideoJob::write_packets() {
 }
 
 void VideoJob::encode(Token& token) {
-  if (!token.copied.empty()) {
+  if (muxer_ && !token.copied.empty()) {
     const trace::StageClock::Scope timing(state_.clocks.write);
     for (media::PacketPtr& packet : token.copied) muxer_->write_copy(std::move(packet));
     token.copied.clear();
   }
   {
     const trace::StageClock::Scope timing(state_.clocks.encode);
-    encoder_->send(token.result.get());
+    if (masks_) masks_->write(std::move(token.mask), token.label);
+    if (frames_) frames_->write(std::move(token.picture), token.label);
+    if (encoder_) encoder_->send(token.result.get());
     token.result.reset();
   }
-  write_packets();
+  if (encoder_) write_packets();
   ++state_.report.frames;
   report_progress();
 }
@@ -412,6 +487,8 @@ void VideoJob::encode_stage(Token* token) {
   token->decoded.reset();
   token->background.reset();
   token->result.reset();
+  token->picture = {};
+  token->mask = {};
   token->copied.clear();
   token->leave();
   const std::lock_guard lock(tokens_mutex_);
@@ -466,10 +543,9 @@ void VideoJob::run_stages() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void VideoJob::finish() {
-  JobReport& report = state_.report;
-  report.interrupted = !input_done_;
-  if (!report.interrupted) {
+/// Drains the encoder and ends the file.
+void VideoJob::finish_video() {
+  if (!state_.report.interrupted) {
     for (media::PacketPtr& packet : early_) muxer_->write_copy(std::move(packet));
   }
   {
@@ -479,19 +555,33 @@ void VideoJob::finish() {
   write_packets();
   {
     const trace::StageClock::Scope timing(state_.clocks.write);
+    muxer_->set_last_duration(encoder_->last_duration());
     muxer_->finish();
   }
+  if (encoder_->packets() != state_.report.frames) {
+    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out",
+                                                 state_.report.frames, encoder_->packets()));
+  }
+}
+
+void VideoJob::finish() {
+  JobReport& report = state_.report;
+  report.interrupted = !input_done_;
+  if (encoder_) {
+    finish_video();
+  } else {
+    frames_->finish();
+  }
+  if (masks_) masks_->finish();
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames) / busy;
-  if (encoder_->packets() != report.frames) {
-    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out",
-                                                 report.frames, encoder_->packets()));
-  }
-  report.output_bytes = file_->bytes_written();
+  report.output_bytes = frames_ ? frames_->bytes_written() : file_->bytes_written();
   if (report.interrupted) {
-    report.output = file_->commit_partial();
+    if (masks_) masks_->commit_partial();
+    report.output = frames_ ? frames_->commit_partial() : file_->commit_partial();
   } else {
-    file_->commit();
+    if (masks_) masks_->commit();
+    frames_ ? frames_->commit() : file_->commit();
   }
   report.damaged_packets = decoder_.damaged() + source_.damaged_packets();
   if (report.damaged_packets > 0) {

@@ -16,6 +16,7 @@ namespace saccade::vision {
 namespace {
 
 constexpr std::int16_t kFull = 32767;
+constexpr int kSpreadBits = 15;
 
 std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 31) / 32 * 32; }
 
@@ -140,9 +141,9 @@ struct Masker::Impl {
 
 Masker::Masker(const Geometry& geometry, const OutputSpec& spec, const OutputLayout& layout,
                const MaskOptions& options, int depth, Isa isa) {
-  if (depth != 8 && depth != 10 && depth != 12)
+  if (depth != 8 && depth != 10 && depth != 12 && depth != 16)
     throw Error(ErrorCode::invalid_argument,
-                "alpha depth " + std::to_string(depth) + ": must be 8, 10 or 12");
+                "alpha depth " + std::to_string(depth) + ": must be 8, 10, 12 or 16");
   if (options.threshold && !(*options.threshold >= 0 && *options.threshold <= 1))
     throw Error(ErrorCode::invalid_argument,
                 "threshold " + std::to_string(*options.threshold) + ": must be within 0 and 1");
@@ -241,6 +242,17 @@ template <class T>
 void Masker::Impl::finish_row(const std::int16_t* row, std::int16_t* wide, T* out) const noexcept {
   const SpreadTable table = across.table();
   constexpr bool kBytes = sizeof(T) == 1;
+  if constexpr (!kBytes) {
+    if (!options.threshold && depth > kSpreadBits) {
+      // Off the hot path, and the kernels' factors have 15 bits: 0..32767 becomes 0..65535, rounded.
+      kernels->spread(row, table, wide);
+      for (int i = 0; i < table.count; ++i) {
+        const int value = std::max<int>(wide[i], 0);
+        out[i] = static_cast<T>(2 * value + (value >> (kSpreadBits - 1)));
+      }
+      return;
+    }
+  }
   if (!options.threshold) {
     const auto multiplier = static_cast<std::int16_t>(top());
     if constexpr (kBytes)

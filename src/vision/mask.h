@@ -44,8 +44,8 @@ bool has_classes(const OutputSpec& spec, const OutputLayout& layout);
 /// own.
 class Masker {
  public:
-  /// `geometry` is the Preprocessor's; `depth` is that of the alpha plane (8, or the picture's 10 or 12).
-  /// Throws Error(invalid_argument) for options out of range, naming the option.
+  /// `geometry` is the Preprocessor's; `depth` is that of the alpha plane (8, or the picture's 10 or 12; 16
+  /// for masks that are written). Throws Error(invalid_argument) for options out of range, naming the option.
   Masker(const Geometry& geometry, const OutputSpec& spec, const OutputLayout& layout,
          const MaskOptions& options, int depth = 8, Isa isa = active_isa());
   ~Masker();
