@@ -33,7 +33,7 @@ struct Rate {
 };
 Rate rate_of(const JobProgress& p) {
   Rate rate;
-  if (p.seconds > 0) rate.frames_per_second = static_cast<double>(p.frames) / p.seconds;
+  if (p.seconds > 0) rate.frames_per_second = static_cast<double>(p.frames - p.frames_before) / p.seconds;
   if (p.expected_frames > 0 && rate.frames_per_second > 0) {
     rate.remaining =
         static_cast<double>(std::max<std::int64_t>(0, p.expected_frames - p.frames)) / rate.frames_per_second;
@@ -171,6 +171,7 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
           {"output", report.output.string()},
           {"effect", effect_name(job.effect)},
           {"frames", report.frames},
+          {"frames_before", report.frames_before},
           {"seconds", report.seconds},
           {"fps", report.frames_per_second},
           {"stages", stages},
@@ -189,6 +190,7 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
           {"assumptions", report.assumptions},
           {"notices", report.notices},
           {"damaged_packets", report.damaged_packets},
+          {"dropped_frames", report.dropped_frames},
           {"threads", report.threads},
           {"isa", isa_name(report.isa)},
           {"precision", precision_name(report.precision)}};

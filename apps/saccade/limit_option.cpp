@@ -27,6 +27,15 @@ constexpr Limit kLimits[] = {{"nodes", &LoadLimits::max_nodes},
                              {"iterations", &LoadLimits::max_iterations},
                              {"work", &LoadLimits::max_work}};
 
+struct MediaLimit {
+  std::string_view name;
+  std::int64_t MediaLimits::*value;
+};
+
+constexpr MediaLimit kMediaLimits[] = {{"pixels", &MediaLimits::max_pixels},
+                                       {"frames", &MediaLimits::max_frames},
+                                       {"seconds", &MediaLimits::max_seconds}};
+
 }  // namespace
 
 std::int64_t parse_size(const std::string& what, std::string_view text) {
@@ -36,30 +45,42 @@ std::int64_t parse_size(const std::string& what, std::string_view text) {
   return *size;
 }
 
-void add_limit_option(CLI::App& command, std::vector<std::string>& settings) {
+void add_limit_option(CLI::App& command, std::vector<std::string>& settings, bool media) {
   command
-      .add_option(
-          "--limit", settings,
-          "What the model may ask for: nodes, rank, tensor-bytes, nesting, total-bytes, iterations, work")
+      .add_option("--limit", settings,
+                  std::string("What the model may ask for: nodes, rank, tensor-bytes, nesting, total-bytes, "
+                              "iterations, work") +
+                      (media ? "; and the input: pixels (of a picture), frames, seconds" : ""))
       ->type_name("NAME=N")
       ->expected(1)
       ->take_all();
 }
 
-LoadLimits load_limits(const std::vector<std::string>& settings) {
+LoadLimits load_limits(const std::vector<std::string>& settings, MediaLimits* media) {
   LoadLimits limits;
   for (const std::string& setting : settings) {
     const std::size_t equals = std::min(setting.find('='), setting.size());
     const std::string_view name = std::string_view(setting).substr(0, equals);
+    const auto value = [&] {
+      return parse_size("--limit " + setting,
+                        std::string_view(setting).substr(std::min(equals + 1, setting.size())));
+    };
+    const auto* of_media = std::find_if(std::begin(kMediaLimits), std::end(kMediaLimits),
+                                        [&](const MediaLimit& l) { return l.name == name; });
+    if (media != nullptr && of_media != std::end(kMediaLimits)) {
+      media->*of_media->value = value();
+      continue;
+    }
     const auto* limit =
         std::find_if(std::begin(kLimits), std::end(kLimits), [&](const Limit& l) { return l.name == name; });
     if (limit == std::end(kLimits)) {
       std::string names;
       for (const Limit& each : kLimits) names += fmt::format("{}{}", names.empty() ? "" : ", ", each.name);
+      if (media != nullptr)
+        for (const MediaLimit& each : kMediaLimits) names += fmt::format(", {}", each.name);
       throw UsageError(fmt::format("--limit {}: the limits are {}", setting, names));
     }
-    limits.*limit->value = parse_size("--limit " + setting,
-                                      std::string_view(setting).substr(std::min(equals + 1, setting.size())));
+    limits.*limit->value = value();
   }
   return limits;
 }

@@ -15,9 +15,11 @@
 #include "command.h"
 #include "config_file.h"
 #include "find_model.h"
+#include "input_options.h"
 #include "job_output.h"
 #include "limit_option.h"
 #include "plan_options.h"
+#include "run_many.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
 
@@ -44,7 +46,10 @@ void install_signals() {
 /// What the command line holds, before it is a JobOptions.
 struct RunArguments {
   JobOptions job;
-  std::string input, output, mask_output, model = "selfie";
+  InputArguments source;
+  ManyArguments many;
+  std::vector<std::string> inputs;
+  std::string output, mask_output, model = "selfie";
   std::string effect = "remove", resize, isa, config, max_memory, progress = "auto", precision = "fp32";
   std::optional<float> threshold;
   std::optional<double> crf;
@@ -67,8 +72,13 @@ CLI::Validator from_zero(double highest) {
 }
 
 void add_options(CLI::App& command, RunArguments& a) {
-  command.add_option("input", a.input, "Video or picture file, pipe or device; - is standard input")
+  command
+      .add_option(
+          "input", a.inputs,
+          "Video or picture file, pipe, device or address; - is standard input. Several files, a folder or "
+          "a pattern: the output is a folder")
       ->type_name("INPUT");
+  add_many_options(command, a.many);
   command
       .add_option("-o,--output", a.output,
                   "Result; its extension chooses the kind of file, - is standard output (Matroska)")
@@ -117,12 +127,13 @@ void add_options(CLI::App& command, RunArguments& a) {
       .add_option("--resize", a.resize,
                   "How pictures are brought to the network's size (default: as the model asks)")
       ->check(CLI::IsMember({"bilinear", "area", "mediapipe"}));
-  add_limit_option(command, a.limits);
+  add_limit_option(command, a.limits, true);
   add_memory_option(command, a.max_memory);
   add_precision_option(command, a.precision);
   add_plan_cache_option(command, a.no_plan_cache);
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
       ->check(from_zero(std::numeric_limits<double>::infinity()));
+  add_input_options(command, a.source);
   command.add_option("--encoder", a.job.encoder,
                      "FFmpeg's name of a video encoder (default: libx264, or what transparency asks for)");
   command
@@ -135,6 +146,14 @@ void add_options(CLI::App& command, RunArguments& a) {
       .add_option("--jpeg-quality", a.job.jpeg_quality, "Quality of JPEG pictures, 1 to 100 (default: 92)")
       ->check(CLI::Range(1, 100));
   command.add_flag("--overwrite", a.job.overwrite, "Replace an existing output");
+  command.add_flag("--resumable", a.job.resumable,
+                   "Encode in parts, kept in OUTPUT.resume, so that a killed run can go on with --resume");
+  command.add_flag("--resume", a.job.resume,
+                   "Go on where a run with --resumable and the same options was killed");
+  command
+      .add_option("--segment-seconds", a.job.segment_seconds,
+                  "Length of the parts of a resumable run (default: 10)")
+      ->check(from_zero(std::numeric_limits<double>::infinity()));
   command.add_option("--threads", a.job.threads, "CPU threads (default: all that are granted)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--isa", a.isa, "Highest instruction set to use")
@@ -154,9 +173,9 @@ void add_options(CLI::App& command, RunArguments& a) {
 
 JobOptions job_options(const RunArguments& a) {
   JobOptions job = a.job;
-  if (a.input.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
+  if (a.inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
   if (a.output.empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
-  job.input = a.input;
+  job.input = a.inputs.front();
   job.output = a.output;
   job.mask_output = a.mask_output;
   job.effect = *parse_effect(a.effect);
@@ -166,7 +185,8 @@ JobOptions job_options(const RunArguments& a) {
   if (a.resize == "bilinear") job.resize = ResizeRule::bilinear;
   if (a.resize == "area") job.resize = ResizeRule::area;
   if (a.resize == "mediapipe") job.resize = ResizeRule::mediapipe;
-  job.limits = load_limits(a.limits);
+  job.limits = load_limits(a.limits, &job.media_limits);
+  apply_input_options(a.source, job);
   job.max_memory = memory_bound(a.max_memory);
   job.precision = *parse_precision(a.precision);
   job.plan_cache.enabled = !a.no_plan_cache;
@@ -188,10 +208,24 @@ JobOptions job_options(const RunArguments& a) {
 
 void run(CLI::App& command, RunArguments& arguments) {
   if (!arguments.config.empty()) apply_config_file(command, arguments.config);
+  if (!arguments.many.list.empty()) {
+    for (std::string& name : read_list(arguments.many.list)) arguments.inputs.push_back(std::move(name));
+  }
   JobOptions options = job_options(arguments);
   // A wrong name of the input or output should not wait for the model to be found.
   options.model = find_model(arguments.model);
   install_signals();
+  if (!arguments.many.list.empty() || are_many(arguments.inputs)) {
+    BatchOptions batch;
+    batch.inputs.assign(arguments.inputs.begin(), arguments.inputs.end());
+    batch.output = options.output;
+    batch.recursive = arguments.many.recursive;
+    batch.jobs = arguments.many.jobs;
+    batch.max_memory = options.max_memory;
+    batch.job = options;
+    run_many(batch, {arguments.json, arguments.quiet, arguments.progress != "none"}, interrupt_requested);
+    return;
+  }
   const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
   // With --json standard output holds nothing but the summary, which repeats the plan.
   std::FILE* plan = arguments.quiet || arguments.json ? nullptr : result_on_stdout ? stderr : stdout;

@@ -15,6 +15,7 @@
 #include "saccade/error.h"
 #include "saccade/isa.h"
 #include "saccade/limits.h"
+#include "saccade/media_limits.h"
 #include "saccade/model_spec.h"
 #include "saccade/plan_cache.h"
 #include "saccade/precision.h"
@@ -33,7 +34,8 @@ const char* effect_name(Effect effect) noexcept;
 std::optional<Effect> parse_effect(std::string_view name) noexcept;
 
 struct JobOptions {
-  std::filesystem::path input;   ///< a video or picture file, a pipe or device, "-" for standard input
+  /// A video or picture file, a pipe or device, "-" for standard input, or an address ("rtsp://…").
+  std::filesystem::path input;
   std::filesystem::path output;  ///< its extension chooses the kind of file; "-" for standard output
                                  ///< (Matroska); a folder or pattern for a picture a frame; .npy, .json (COCO
                                  ///< run lengths) and .geojson (outlines) for masks
@@ -64,6 +66,15 @@ struct JobOptions {
   bool invert = false;               ///< foreground and background change places
   std::optional<ResizeRule> resize;  ///< unset: as the model's spec says
 
+  double start = 0;                    ///< seconds from the beginning of the input, where the job begins
+  std::optional<double> duration;      ///< seconds, after which it ends
+  std::optional<std::int64_t> frames;  ///< pictures, after which it ends
+  /// The input cannot wait (a camera): it is read by a thread of its own, and pictures that there is no time
+  /// for are dropped, the newest coming first.
+  bool live = false;
+  std::vector<std::pair<std::string, std::string>> input_options;  ///< of FFmpeg's demuxer or protocol
+  MediaLimits media_limits;                                        ///< what the input may ask for
+  bool strict = false;  ///< damage in the input is an error; else what is damaged is skipped and counted
   std::optional<int> stream;  ///< video stream to work on; unset: FFmpeg's best
   std::string encoder;        ///< FFmpeg's name; empty: H.264 (x264), or what the container and alpha ask for
   std::optional<double> crf;  ///< constant quality in the encoder's units; unset: 20 for x264
@@ -73,13 +84,20 @@ struct JobOptions {
 
   bool overwrite = false;  ///< without it an existing output is refused
   bool dry_run = false;    ///< decide and check everything, write nothing
-  int threads = 0;         ///< CPU threads for all stages together; 0: as many as this process may use
+  /// A video is encoded in parts, which lie in the folder OUTPUT.resume until the result is put together.
+  bool resumable = false;
+  /// Goes on with the parts that an earlier run with the same options left (none: begins anew). Implies
+  /// `resumable`.
+  bool resume = false;
+  double segment_seconds = 10;  ///< least length of such a part
+  int threads = 0;              ///< CPU threads for all stages together; 0: as many as this process may use
   std::optional<Isa> max_isa;
 };
 
 /// Handed to the progress callback, one call a frame, from a thread of the job (never two at once).
 struct JobProgress {
   std::int64_t frames = 0;           ///< written so far
+  std::int64_t frames_before = 0;    ///< of these, finished by an earlier run
   std::int64_t expected_frames = 0;  ///< 0: unknown
   double seconds = 0;                ///< since the first frame was read
   std::string_view stage;            ///< the stage that takes most time at the moment
@@ -105,8 +123,9 @@ struct StageReport {
 
 struct JobReport {
   std::int64_t frames = 0;
-  double seconds = 0;            ///< wall time from opening the input to the finished file
-  double frames_per_second = 0;  ///< over the time in which frames were processed
+  std::int64_t frames_before = 0;  ///< of these, finished by an earlier run
+  double seconds = 0;              ///< wall time from opening the input to the finished file
+  double frames_per_second = 0;    ///< over the time in which frames were processed
   std::vector<StageReport> stages;
   std::string limiting_stage;          ///< where more speed would have helped most
   std::int64_t peak_memory_bytes = 0;  ///< of the process so far
@@ -120,6 +139,7 @@ struct JobReport {
   std::vector<std::string> assumptions;  ///< colour and orientation as they were understood
   std::vector<std::string> notices;      ///< where the result differs from what may be expected
   std::int64_t damaged_packets = 0;      ///< skipped
+  std::int64_t dropped_frames = 0;       ///< of a live input, for lack of time
   int threads = 0;
   Isa isa = Isa::portable;
   Precision precision = Precision::fp32;  ///< that the network was run with

@@ -29,6 +29,7 @@ Decoder::Decoder(const AVStream& stream, const DecoderOptions& options) : time_b
   check(avcodec_parameters_to_context(codec_.get(), &parameters), "cannot set up the " + name + " decoder");
   codec_->pkt_timebase = stream.time_base;
   codec_->thread_count = options.threads;
+  codec_->max_pixels = options.max_pixels;
   codec_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
   check(avcodec_open2(codec_.get(), codec, nullptr), "cannot open the " + name + " decoder");
   const AVRational rate = stream.avg_frame_rate.num > 0 ? stream.avg_frame_rate : stream.r_frame_rate;

@@ -10,6 +10,7 @@ namespace saccade::media {
 
 struct DecoderOptions {
   int threads = 1;
+  std::int64_t max_pixels = INT64_MAX;  ///< of a picture; larger ones count as damaged
 };
 
 /// Not thread-safe.

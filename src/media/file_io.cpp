@@ -13,6 +13,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "media/address.h"
 
 namespace saccade::media {
 
@@ -54,7 +55,8 @@ int create_unique(const std::string& prefix, std::string& name) {
   return -1;
 }
 
-/// What a chain of links ends at, whether or not that exists.
+}  // namespace
+
 std::filesystem::path behind_links(std::filesystem::path path) {
   constexpr int kMostLinks = 40;
   std::error_code error;
@@ -67,8 +69,6 @@ std::filesystem::path behind_links(std::filesystem::path path) {
   return error ? path : resolved;
 }
 
-}  // namespace
-
 bool is_standard_stream(const std::filesystem::path& path) {
   return path == "-" || path == "/dev/stdout" || path == "/dev/stdin" || path == "/dev/fd/0" ||
          path == "/dev/fd/1";
@@ -76,6 +76,7 @@ bool is_standard_stream(const std::filesystem::path& path) {
 
 InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel) : cancel_(cancel) {
   if (path.empty()) throw Error(ErrorCode::invalid_argument, "the input's name is empty");
+  if (is_address(path.string())) return;
   fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) fail(path, "cannot open", errno);
   try {
@@ -96,12 +97,14 @@ InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>*
   }
 }
 
-InputFile::~InputFile() { ::close(fd_); }
+InputFile::~InputFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
 
 int InputFile::read(void* self, std::uint8_t* data, int size) {
   auto& file = *static_cast<InputFile*>(self);
   while (true) {
-    if (file.cancel_ != nullptr && file.cancel_->load(std::memory_order_relaxed)) return AVERROR_EXIT;
+    if (file.stopped()) return AVERROR_EXIT;
     if (!file.regular_) {  // may never deliver anything: look at `cancel` now and then
       pollfd waiting{file.fd_, POLLIN, 0};
       if (::poll(&waiting, 1, kPollMilliseconds) == 0) continue;
@@ -168,8 +171,13 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
     }
     if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot write", errno);
     // A long name plus the suffix may exceed what the file system allows, so only a part of it is used.
-    fd_ = create_unique((folder / ("." + target_.filename().string().substr(0, 64) + ".")).string(),
-                        temporary_);
+    if (options_.temporary.empty()) {
+      fd_ = create_unique((folder / ("." + target_.filename().string().substr(0, 64) + ".")).string(),
+                          temporary_);
+    } else {
+      temporary_ = options_.temporary.string();
+      fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    }
     if (fd_ < 0) {
       const int error = errno;
       temporary_.clear();

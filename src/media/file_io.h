@@ -23,6 +23,7 @@ struct AvioDeleter {
 using AvioPtr = std::unique_ptr<AVIOContext, AvioDeleter>;
 
 /// A file, named pipe or device to read, or standard input for "-". Not movable: FFmpeg holds its address.
+/// For the address of an input that lies elsewhere it holds nothing: context() is null.
 class InputFile {
  public:
   /// Throws Error(not_found | io), for directories too. Reads fail with AVERROR_EXIT once `*cancel` is set.
@@ -32,6 +33,13 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   AVIOContext* context() noexcept { return avio_.get(); }
+  /// Makes reads that wait, now or later, fail with AVERROR_EXIT. Thread-safe.
+  void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+  /// Whether reading is to end.
+  bool stopped() const noexcept {
+    return stopped_.load(std::memory_order_relaxed) ||
+           (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed));
+  }
   bool regular() const noexcept { return regular_; }
   std::int64_t size() const noexcept { return size_; }  ///< of a regular file, else -1
 
@@ -40,6 +48,7 @@ class InputFile {
   static std::int64_t seek(void* self, std::int64_t offset, int whence);
 
   const std::atomic<bool>* cancel_;
+  std::atomic<bool> stopped_{false};
   int fd_ = -1;
   bool regular_ = false;
   std::int64_t size_ = -1;
@@ -50,7 +59,12 @@ struct OutputFileOptions {
   bool overwrite = false;
   /// Files that the output must not be (inputs, models, backgrounds): compared by device and inode.
   std::vector<std::filesystem::path> protect;
+  /// Where a regular target is written until then; empty: a new name beside it. On the target's file system.
+  std::filesystem::path temporary = {};
 };
+
+/// What a chain of links ends at, whether or not that exists.
+std::filesystem::path behind_links(std::filesystem::path path);
 
 /// Where a result goes. A regular target is written under a hidden name beside it; commit() gives it its
 /// name. Without commit() nothing remains. Pipes, devices and "-" (standard output) are written directly.

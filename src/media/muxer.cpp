@@ -77,7 +77,8 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
         name_ + ": cannot set up the container");
   output_.reset(raw);
   output_->pb = file.context();
-  output_->flags |= AVFMT_FLAG_CUSTOM_IO;
+  // Without random numbers in it, so that the same job gives the same bytes.
+  output_->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
   output_->max_interleave_delta = kMuxerDelayMicroseconds;
   // FLAC in MP4 has long been specified, but this version of FFmpeg calls it experimental.
   output_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
@@ -93,7 +94,7 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
     }
   }
   copy_metadata(&output_->metadata, input.metadata);
-  copy_chapters(input);
+  copy_chapters(input, source.range());
 
   Dictionary options;
   if (is_mov_family(container)) {
@@ -128,7 +129,7 @@ void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& 
     const StreamAction action = plan.streams[i].action;
     if (action == StreamAction::drop || action == StreamAction::attach) continue;
     const std::int64_t start = source.first_pts(static_cast<int>(i));
-    const bool late = (start != AV_NOPTS_VALUE && start > 0) ||
+    const bool late = source.range().moves() || (start != AV_NOPTS_VALUE && start > 0) ||
                       (stream.start_time != AV_NOPTS_VALUE && stream.start_time > 0);
     if (late && stream.time_base.num == 1 && scale < kMaxMovieTimescale)
       scale = std::lcm(scale, std::int64_t{stream.time_base.den});
@@ -233,18 +234,20 @@ void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
   copy_side_data(stream, from, true);
 }
 
-void Muxer::copy_chapters(const AVFormatContext& input) {
+void Muxer::copy_chapters(const AVFormatContext& input, const RangeFilter& range) {
   if (input.nb_chapters == 0) return;
   output_->chapters = static_cast<AVChapter**>(av_calloc(input.nb_chapters, sizeof(AVChapter*)));
   if (output_->chapters == nullptr) throw Error(ErrorCode::limit, "out of memory for chapters");
   for (unsigned i = 0; i < input.nb_chapters; ++i) {
     const AVChapter& from = *input.chapters[i];
+    std::int64_t start = from.start, end = from.end;
+    if (!range.clip(from.time_base, start, end)) continue;
     auto* chapter = static_cast<AVChapter*>(av_mallocz(sizeof(AVChapter)));
     if (chapter == nullptr) throw Error(ErrorCode::limit, "out of memory for chapters");
     chapter->id = from.id;
     chapter->time_base = from.time_base;
-    chapter->start = from.start;
-    chapter->end = from.end;
+    chapter->start = start;
+    chapter->end = end;
     av_dict_copy(&chapter->metadata, from.metadata, 0);
     output_->chapters[output_->nb_chapters++] = chapter;
   }
@@ -296,6 +299,7 @@ void Muxer::release_until(std::int64_t microseconds) {
     held_.pop_front();
     held_bytes_ -= packet->size;
     Track& track = tracks_[static_cast<std::size_t>(packet->stream_index)];
+    if (cut_ != INT64_MAX && av_rescale_q(packet->pts, track.time_base, AV_TIME_BASE_Q) >= cut_) continue;
     const AVStream& stream = *output_->streams[track.index];
     const AVCodecParameters& parameters = *stream.codecpar;
     packet->stream_index = track.index;

@@ -33,6 +33,8 @@ class Muxer {
   /// How long the last picture is shown, in seconds, for containers that only know when the next one comes
   /// (animated pictures). Before finish().
   void set_last_duration(double seconds);
+  /// Packets of other streams that start at this time of the result or later are left out.
+  void cut(std::int64_t microseconds) noexcept { cut_ = microseconds; }
   /// Writes what is held back and the trailer.
   void finish();
 
@@ -59,7 +61,7 @@ class Muxer {
   void add_video(const Source& source, const AVCodecContext& encoder, const VideoFormat& format);
   void add_other(const AVStream& stream, const StreamDecision& decision);
   void set_start(const Source& source, const StreamPlan& plan, Dictionary& options);
-  void copy_chapters(const AVFormatContext& input);
+  void copy_chapters(const AVFormatContext& input, const RangeFilter& range);
   void hold(PacketPtr packet, int source);
   void release_until(std::int64_t microseconds);
   void write(PacketPtr packet, Track& track);
@@ -76,6 +78,7 @@ class Muxer {
   };
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
+  std::int64_t cut_ = INT64_MAX;
   bool finished_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "media/address.h"
 #include "media/animation.h"
 #include "media/orientation_tag.h"
 
@@ -25,6 +26,11 @@ constexpr int kMaxReadErrors = 64;
 constexpr std::string_view kRefersElsewhere[] = {
     "concat", "hls",   "dash",     "imf",         "sdp",       "rtsp",        "rtp",    "sap",
     "vobsub", "lavfi", "avisynth", "vapoursynth", "alias_pix", "brender_pix", "image2", "webm_dash_manifest"};
+/// Of these, what is refused at an address too: only there may lists of addresses be read.
+constexpr std::string_view kNeverByAddress[] = {"concat",      "vobsub",    "lavfi",       "avisynth",
+                                                "vapoursynth", "alias_pix", "brender_pix", "image2"};
+/// Of a second: most videos can be decoded from somewhere within it.
+constexpr std::int64_t kFirstJumpMicroseconds = 1'000'000;
 /// No protocol has this name, so an allow-list of it allows none to whatever a demuxer opens by itself.
 constexpr const char* kNoProtocol = "none";
 
@@ -88,14 +94,19 @@ std::string list_streams(const AVFormatContext& input) {
 }
 
 Source::Source(const std::filesystem::path& path, const SourceOptions& options)
-    : path_(path), cancel_(options.cancel), file_(path, options.cancel) {
+    : path_(path), file_(path, options.cancel), limits_(options.limits) {
   capture_log();
+  const std::string address = is_address(path.string()) ? path.string() : "";
+  const std::string protocols = address.empty() ? kNoProtocol : allowed_protocols(address);
   AVFormatContext* raw = avformat_alloc_context();
   if (raw == nullptr) throw Error(ErrorCode::limit, "out of memory for a demuxer");
   raw->pb = file_.context();
-  raw->io_open = refuse_open;
-  raw->protocol_whitelist = av_strdup(kNoProtocol);
-  const AVInputFormat* format = find_format(file_.context(), "input" + path.extension().string());
+  if (address.empty()) raw->io_open = refuse_open;
+  raw->protocol_whitelist = av_strdup(protocols.c_str());
+  raw->interrupt_callback = {[](void* file) { return static_cast<InputFile*>(file)->stopped() ? 1 : 0; },
+                             &file_};
+  const AVInputFormat* format =
+      address.empty() ? find_format(file_.context(), "input" + path.extension().string()) : nullptr;
   if (format != nullptr && is_among(format->name, kRefersElsewhere)) {
     avformat_free_context(raw);
     throw Error(ErrorCode::unsupported,
@@ -111,7 +122,8 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
     demuxer_options.set("frame_size", std::to_string(file_.size()));
   }
   // Where no format was found, this looks once more, by content alone, and says so.
-  if (const int code = avformat_open_input(&raw, "", format, demuxer_options.address());
+  for (const auto& [name, value] : options.input_options) demuxer_options.set(name.c_str(), value);
+  if (const int code = avformat_open_input(&raw, address.c_str(), format, demuxer_options.address());
       code < 0) {  // frees `raw` itself
     if (code == AVERROR_INVALIDDATA) {
       const std::string said = take_log();
@@ -121,16 +133,25 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
     throw_ffmpeg(code, path.string() + ": cannot open");
   }
   input_.reset(raw);
+  if (const std::string unused = demuxer_options.unused(); !unused.empty()) {
+    throw Error(ErrorCode::invalid_argument, fmt::format("{}: reading {} knows no option '{}'", path.string(),
+                                                         input_->iformat->name, unused));
+  }
   const std::string_view name = input_->iformat->name;
+  if (!address.empty() && is_among(name, kNeverByAddress)) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}: is a list of other files ({}), which are not opened",
+                                                    path.string(), input_->iformat->name));
+  }
   if (is_among(name, kNotVideo)) {
     throw Error(ErrorCode::media,
                 path.string() + ": is not a video or picture that can be read (it looks like text)");
   }
-  if (const int code = avformat_find_stream_info(input_.get(), nullptr); code < 0) {
-    throw_ffmpeg(code, path.string() + ": cannot find out what streams it has");
-  }
+  require_limits();
+  find_stream_info();
+  require_limits();
   first_pts_.assign(input_->nb_streams, AV_NOPTS_VALUE);
   choose_stream(options.stream);
+  range_.emplace(*input_, video_index_, options.range);
   still_ = targa || (name.size() > 5 && name.substr(name.size() - 5) == "_pipe");
   if (name == "gif" && file_.regular()) {
     const std::optional<Animation> animation = read_animation(path);
@@ -138,6 +159,53 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   }
   if (still_) add_orientation();
   if (file_.regular()) require_whole();
+  if (range_->moves() && !still_) jump(kFirstJumpMicroseconds);
+}
+
+/// Decoders are opened to look at the first pictures, which must not take more memory than is allowed.
+void Source::find_stream_info() {
+  std::vector<AVDictionary*> options(input_->nb_streams, nullptr);
+  for (AVDictionary*& each : options) av_dict_set_int(&each, "max_pixels", limits_.max_pixels, 0);
+  const int code = avformat_find_stream_info(input_.get(), options.data());
+  for (AVDictionary*& each : options) av_dict_free(&each);
+  if (code < 0) throw_ffmpeg(code, path_.string() + ": cannot find out what streams it has");
+}
+
+/// What the header says of the sizes of pictures.
+void Source::require_limits() const {
+  for (unsigned i = 0; i < input_->nb_streams; ++i) {
+    const AVStream& stream = *input_->streams[i];
+    if (!is_video(stream) || pixels(stream) <= limits_.max_pixels) continue;
+    throw Error(
+        ErrorCode::limit,
+        fmt::format("{}: pictures of {}x{} are more than the limit of {} pixels (--limit pixels=N)",
+                    path_.string(), stream.codecpar->width, stream.codecpar->height, limits_.max_pixels));
+  }
+}
+
+/// Reads on from a place so much before the range that decoding can begin there. A container may know its
+/// places by decoding order only, and the picture found may depend on earlier ones, so this is a guess that
+/// go_further_back() mends.
+bool Source::jump(std::int64_t before) {
+  jumped_before_ = 0;
+  if (input_->pb == nullptr || (input_->pb->seekable & AVIO_SEEKABLE_NORMAL) == 0) return false;
+  const std::int64_t first = video().start_time != AV_NOPTS_VALUE ? video().start_time : 0;
+  const std::int64_t target =
+      range_->start(video()) - av_rescale_q(before, AV_TIME_BASE_Q, video().time_base);
+  if (target <= first) return false;
+  if (av_seek_frame(input_.get(), video_index_, target, AVSEEK_FLAG_BACKWARD) < 0) return false;
+  jumped_before_ = before;
+  return true;
+}
+
+bool Source::go_further_back() {
+  if (jumped_before_ == 0) return false;
+  range_->restart();
+  std::fill(first_pts_.begin(), first_pts_.end(), AV_NOPTS_VALUE);
+  if (jump(2 * jumped_before_)) return true;
+  const std::int64_t first = video().start_time != AV_NOPTS_VALUE ? video().start_time : 0;
+  return av_seek_frame(input_.get(), video_index_, first, AVSEEK_FLAG_BACKWARD) >= 0 ||
+         avformat_seek_file(input_.get(), -1, INT64_MIN, INT64_MIN, INT64_MIN, 0) >= 0;
 }
 
 /// FFmpeg knows the Exif data of JPEG files only.
@@ -239,14 +307,16 @@ void Source::require_whole_index() {
 std::int64_t Source::expected_frames() const noexcept {
   const AVStream& stream = video();
   if (still_) return 1;
-  if (stream.nb_frames > 0) return stream.nb_frames;
+  if (stream.nb_frames > 0 && !range_->active()) return stream.nb_frames;
   const double seconds = duration();
   const AVRational rate = stream.avg_frame_rate.num > 0 ? stream.avg_frame_rate : stream.r_frame_rate;
   if (seconds <= 0 || rate.num <= 0 || rate.den <= 0) return 0;
   return static_cast<std::int64_t>(seconds * av_q2d(rate) + 0.5);
 }
 
-double Source::duration() const noexcept {
+double Source::duration() const noexcept { return range_->duration_within(whole_duration()); }
+
+double Source::whole_duration() const noexcept {
   const AVStream& stream = video();
   if (stream.duration > 0 && stream.duration != AV_NOPTS_VALUE)
     return static_cast<double>(stream.duration) * av_q2d(stream.time_base);
@@ -258,19 +328,27 @@ double Source::duration() const noexcept {
 PacketPtr Source::read() {
   PacketPtr packet = make_packet();
   for (int errors = 0; errors < kMaxReadErrors;) {
-    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) return nullptr;
+    if (file_.stopped()) return nullptr;
+    if (range_->active() && range_->ended()) {
+      ended_ = true;
+      return nullptr;
+    }
     const int code = av_read_frame(input_.get(), packet.get());
     if (code >= 0) {
       const auto stream = static_cast<std::size_t>(packet->stream_index);
       if (stream >= first_pts_.size())
         continue;  // a stream that appeared after the beginning has no place in the plan
+      if (!range_->take(*packet)) {
+        av_packet_unref(packet.get());
+        continue;
+      }
       if (first_pts_[stream] == AV_NOPTS_VALUE)
         first_pts_[stream] = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;
-    if (code == AVERROR_EOF ||
-        (code == AVERROR(EIO) && avio_feof(input_->pb) != 0 && input_->pb->error == 0)) {
+    const bool at_end = input_->pb != nullptr && avio_feof(input_->pb) != 0;
+    if (code == AVERROR_EOF || (code == AVERROR(EIO) && at_end && input_->pb->error == 0)) {
       ended_ = true;
       return nullptr;
     }
@@ -278,7 +356,7 @@ PacketPtr Source::read() {
       throw_ffmpeg(code, path_.string() + ": cannot read on");
     ++damaged_;
     ++errors;
-    if (avio_feof(input_->pb) != 0) {
+    if (at_end) {
       ended_ = true;
       return nullptr;
     }

@@ -6,10 +6,13 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "media/ffmpeg.h"
 #include "media/file_io.h"
+#include "media/time_range.h"
+#include "saccade/media_limits.h"
 
 namespace saccade::media {
 
@@ -17,10 +20,14 @@ struct SourceOptions {
   /// Index of the video stream to work on; unset: FFmpeg's best video stream, cover pictures left aside.
   std::optional<int> stream;
   const std::atomic<bool>* cancel = nullptr;  ///< once set, the input ends
+  TimeRange range = {};                       ///< what of it is wanted
+  MediaLimits limits = {};
+  /// Options of FFmpeg's demuxer or protocol.
+  std::vector<std::pair<std::string, std::string>> input_options = {};
 };
 
-/// One open input. Not thread-safe. FFmpeg may not open further files or addresses on its behalf (playlists,
-/// references).
+/// One open input: a file, or an address. Not thread-safe, but for stop(). FFmpeg may not open further files
+/// on its behalf (playlists, references), and further addresses only for one, by protocols of its kind.
 class Source {
  public:
   /// Throws Error(not_found | io | media | invalid_argument); an input without video says which streams it
@@ -35,9 +42,19 @@ class Source {
   const std::filesystem::path& path() const noexcept { return path_; }
   /// A single picture (PNG, JPEG, WebP, a GIF of one frame, …), told by content; Targa by its name.
   bool still() const noexcept { return still_; }
-  /// Best guess of the number of frames, from the header or duration × rate; 0: unknown.
+  /// A file that can be opened once more and gives the same then.
+  bool regular() const noexcept { return file_.regular(); }
+  /// Ends a read() that waits, and all later ones. Thread-safe.
+  void stop() noexcept { file_.stop(); }
+  const RangeFilter& range() const noexcept { return *range_; }
+  /// Nothing from this time on (of the result, in the video's unit) is wanted.
+  void cut(std::int64_t video_pts) noexcept { range_->cut(video_pts); }
+  /// Where the first picture that came after a jump to the start of the range lies behind it: jumps further
+  /// back. False if it cannot; else a new decoder is needed, and packets come anew.
+  bool go_further_back();
+  /// Best guess of the number of frames in the range, from the header or duration × rate; 0: unknown.
   std::int64_t expected_frames() const noexcept;
-  /// Seconds, from the header; 0: unknown.
+  /// Seconds in the range, from the header; 0: unknown.
   double duration() const noexcept;
 
   /// The next packet of any stream that is not ignored, or null at the end. Throws Error(media | io) if the
@@ -56,13 +73,20 @@ class Source {
  private:
   void choose_stream(std::optional<int> wanted);
   void add_orientation();
+  void find_stream_info();
+  void require_limits() const;
+  double whole_duration() const noexcept;
+  bool jump(std::int64_t before);
   void require_whole();
   void require_whole_index();
 
   std::filesystem::path path_;
-  const std::atomic<bool>* cancel_;
   InputFile file_;
   InputPtr input_;
+  MediaLimits limits_;
+  std::optional<RangeFilter> range_;
+  std::int64_t jumped_before_ =
+      0;  ///< microseconds from the start of the range to where reading began; 0: at the start
   int video_index_ = -1;
   bool still_ = false, ended_ = false;
   std::vector<std::int64_t> first_pts_;

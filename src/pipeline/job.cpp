@@ -47,6 +47,7 @@ namespace saccade::pipeline {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr double kMaxSeconds = 1e9;
 
 std::int64_t peak_memory() {
   rusage usage{};
@@ -56,6 +57,22 @@ std::int64_t peak_memory() {
 
 void require(bool holds, const std::string& message) {
   if (!holds) throw Error(ErrorCode::invalid_argument, message);
+}
+
+/// By the header, before any time is spent.
+void require_limits(const JobOptions& options, const media::Source& source) {
+  const MediaLimits& limits = options.media_limits;
+  std::int64_t frames = source.expected_frames();
+  if (options.frames) frames = std::min(frames, *options.frames);
+  const std::string name = source.path().string();
+  if (frames > limits.max_frames) {
+    throw Error(ErrorCode::limit, fmt::format("{}: has some {} frames, the limit is {} (--limit frames=N)",
+                                              name, frames, limits.max_frames));
+  }
+  if (!options.frames && source.duration() > static_cast<double>(limits.max_seconds)) {
+    throw Error(ErrorCode::limit, fmt::format("{}: lasts {:.3f} seconds, the limit is {} (--limit seconds=N)",
+                                              name, source.duration(), limits.max_seconds));
+  }
 }
 
 /// Times by stage; the encoder's own threads are what the process used beyond the stages.
@@ -124,6 +141,16 @@ void check_options(const JobOptions& options) {
               (options.mask_output.lexically_normal() != options.output.lexically_normal() &&
                !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
           fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
+  require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,
+          fmt::format("start {} is out of range 0 to {} seconds", options.start, kMaxSeconds));
+  require(!options.duration || (*options.duration > 0 && *options.duration <= kMaxSeconds),
+          fmt::format("duration {} is not a number of seconds above 0", options.duration.value_or(0)));
+  require(!options.frames || *options.frames > 0,
+          fmt::format("{} is not a number of frames above 0", options.frames.value_or(0)));
+  require(!options.live || !(options.resumable || options.resume),
+          "a live input cannot be read again, so the job cannot be resumable");
+  require(std::isfinite(options.segment_seconds) && options.segment_seconds > 0,
+          fmt::format("segment length {} is not a number of seconds above 0", options.segment_seconds));
   struct stat info {};
   if (!options.mask_output.empty() && ::stat(options.mask_output.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode))
@@ -181,6 +208,14 @@ int mask_bits(const JobOptions& options, const OutputRequest& request) {
   return options.mask_depth == 16 ? 16 : 8;
 }
 
+media::SourceOptions source_options(const JobOptions& options, const std::atomic<bool>* cancel) {
+  return {.stream = options.stream,
+          .cancel = cancel,
+          .range = {options.start, options.duration},
+          .limits = options.media_limits,
+          .input_options = options.input_options};
+}
+
 std::unique_ptr<Background> open_background(const JobState& state, const vision::PictureSpec& work) {
   if (!has_background_file(state.options)) return nullptr;
   return std::make_unique<Background>(state.options.background, work, state.isa, state.callbacks.cancel);
@@ -221,7 +256,8 @@ void describe_input(JobState& state, const media::Source& source, const media::V
 JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network) {
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
-  media::Source source(options.input, {.stream = options.stream, .cancel = callbacks.cancel});
+  media::Source source(options.input, source_options(options, callbacks.cancel));
+  require_limits(options, source);
   const std::unique_ptr<Network> network = make_network();
   JobState state{.options = options,
                  .callbacks = callbacks,

@@ -37,6 +37,7 @@ struct JobState {
   }
 };
 
+media::SourceOptions source_options(const JobOptions& options, const std::atomic<bool>* cancel);
 /// Whether the options name a picture or video to put in place of the background.
 bool has_background_file(const JobOptions& options);
 /// Null if there is none.

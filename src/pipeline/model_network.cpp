@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
+#include "runtime/model_impl.h"
 #include "runtime/plan.h"
 #include "runtime/real_ends.h"
 
@@ -45,8 +48,9 @@ class ModelRun : public NetworkRun {
 
 class ModelNetwork : public Network {
  public:
-  ModelNetwork(ModelSpec spec, Plan plan, std::size_t output)
+  ModelNetwork(ModelSpec spec, Plan plan, std::size_t output, std::string identity)
       : spec_(std::move(spec)),
+        identity_(std::move(identity)),
         plan_(std::move(plan)),
         output_index_(output),
         axes_(axes_of(spec_.input.layout)) {
@@ -56,6 +60,7 @@ class ModelNetwork : public Network {
     spec_.input.height = input_height();
   }
   const ModelSpec& spec() const override { return spec_; }
+  std::string identity() const override { return identity_; }
   int input_width() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.width]); }
   int input_height() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.height]); }
   vision::OutputLayout output() const override { return output_; }
@@ -65,11 +70,26 @@ class ModelNetwork : public Network {
 
  private:
   ModelSpec spec_;
+  std::string identity_;
   Plan plan_;
   std::size_t output_index_;
   InputAxes axes_;
   vision::OutputLayout output_;
 };
+
+/// The model and its spec by their hashes, and the kernels in their order.
+std::string identity_of(const Model& model, const ModelSpec& spec, const Plan& plan) {
+  const auto hash = [](const std::string& text) {
+    constexpr std::size_t kShown = 16;
+    return Sha256::hex(std::as_bytes(std::span(text))).substr(0, kShown);
+  };
+  std::string kernels;
+  for (const compiler::Step& step : plan.impl().compiled.steps) {
+    if (step.kernel != nullptr) kernels += std::string(step.kernel->name) + "\n";
+  }
+  return fmt::format("{}, spec {}, kernels {}", hash(model.impl().identity + model.impl().sha256),
+                     hash(describe(spec)), hash(kernels));
+}
 
 std::string list_names(const std::vector<TensorInfo>& tensors) {
   std::string list;
@@ -142,7 +162,8 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
     throw Error(ErrorCode::unsupported, name + ": has no output");
   }
   try {
-    return std::make_unique<ModelNetwork>(std::move(spec), std::move(plan), index);
+    std::string identity = identity_of(network, spec, plan);
+    return std::make_unique<ModelNetwork>(std::move(spec), std::move(plan), index, std::move(identity));
   } catch (const Error& e) {
     throw e.within(name);
   }

@@ -25,6 +25,8 @@ class Network {
  public:
   virtual ~Network() = default;
   virtual const ModelSpec& spec() const = 0;
+  /// What its results depend on: the model, and the kernels that compute it.
+  virtual std::string identity() const { return spec().name; }
   virtual int input_width() const = 0;
   virtual int input_height() const = 0;
   virtual vision::OutputLayout output() const = 0;

@@ -129,7 +129,7 @@ void run_still(JobState& state, media::Source& source) {
   if (mask_output) mask_output->commit();
   output->commit();
   report.frames = 1;
-  if (state.callbacks.progress) state.callbacks.progress({1, 1, 0, "encode"});
+  if (state.callbacks.progress) state.callbacks.progress({1, 0, 1, 0, "encode"});
 }
 
 }  // namespace saccade::pipeline

@@ -16,10 +16,14 @@
 #include "media/encoder.h"
 #include "media/muxer.h"
 #include "media/stream_plan.h"
+#include "pipeline/file_sink.h"
 #include "pipeline/frame_output.h"
 #include "pipeline/job_state.h"
+#include "pipeline/live_reader.h"
 #include "pipeline/mask_video.h"
 #include "pipeline/picture.h"
+#include "pipeline/segment_sink.h"
+#include "platform/thread_pool.h"
 
 namespace saccade::pipeline {
 
@@ -29,6 +33,9 @@ namespace tbb = oneapi::tbb;
 
 /// Pictures under way beyond one a thread: one being decoded, one waiting for the encoder.
 constexpr int kSpareTokens = 2;
+constexpr int kBoundPerCpu = 4;
+/// Pictures of a live input that wait for the job.
+constexpr std::size_t kMostWaiting = 2;
 
 /// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the
 /// stage that leaves it and loaded with acquire by the next, since the scheduler's own hand-over is not
@@ -60,6 +67,7 @@ bool has_flag(AVPixelFormat format, std::uint64_t flag) {
 class VideoJob {
  public:
   VideoJob(JobState& state, media::Source& source);
+  ~VideoJob();
   void run();
 
   /// A stage's stay in the job: behind what was prepared before the start, before what follows the end.
@@ -78,6 +86,11 @@ class VideoJob {
   void encode_stage(Token* token);
 
  private:
+  bool resumable() const noexcept { return state_.options.resumable || state_.options.resume; }
+  media::OutputFileOptions output_options() const {
+    return {state_.options.overwrite, files_to_protect(state_.options)};
+  }
+  void open_decoder();
   void open_output();
   void read_first_frame();
   void plan_pictures();
@@ -90,9 +103,11 @@ class VideoJob {
 
   bool decode(Token& token);
   media::FramePtr next_frame(std::vector<media::PacketPtr>& copied);
+  void end_at(std::int64_t pts);
+  [[noreturn]] void throw_damaged() const;
+  void require_limits(const AVFrame& frame) const;
   void process(Token& token);
   void encode(Token& token);
-  void write_packets();
   void report_progress();
   std::string_view busiest_stage() const;
   template <class F>
@@ -100,22 +115,19 @@ class VideoJob {
 
   JobState& state_;
   media::Source& source_;
-  media::Decoder decoder_;
+  std::unique_ptr<media::Decoder> decoder_;
   OutputRequest request_;
-  const AVOutputFormat* container_ =
-      nullptr;  ///< of an output that is a stream of video, as file_ and what follows
+  ResultPlan result_;  ///< of an output that is a stream of video, else without container
   std::unique_ptr<media::OutputFile> file_;
-  media::StreamPlan plan_;
   media::FramePtr first_;
   std::vector<media::PacketPtr> early_;  ///< read before the first picture came out of the decoder
-  media::EncoderOptions encoder_options_;
-  media::EncoderChoice choice_;
   PictureFlow flow_;
   std::unique_ptr<Background> background_;
   std::unique_ptr<Processor> processor_;
-  std::unique_ptr<media::Encoder> encoder_;
-  std::unique_ptr<media::Muxer> muxer_;
-  std::unique_ptr<FrameOutput> frames_;  ///< an output that is none
+  std::unique_ptr<WorkFolder> folder_;
+  std::unique_ptr<VideoSink> sink_;
+  std::size_t notices_told_ = 0;
+  std::unique_ptr<FrameOutput> frames_;  ///< an output that is no stream of video
   std::unique_ptr<FrameOutput> masks_;   ///< the second output
   bool bare_masks_ = false;              ///< `frames_` gets masks, not pictures
 
@@ -127,8 +139,15 @@ class VideoJob {
   std::mutex decode_mutex_,
       encode_mutex_;  ///< never contended: they order a serial stage's visits from different threads
   std::int64_t next_number_ = 0;
+  std::int64_t skip_ = 0;  ///< pictures still to come that an earlier run has finished
   std::int64_t first_pts_ = 0;
+  std::int64_t expected_frames_ = 0;
   bool input_done_ = false;
+  std::int64_t decoded_ = 0;  ///< pictures of the range so far
+  bool skipped_before_range_ = false;
+  std::optional<std::int64_t> cut_;  ///< where other streams end, in microseconds
+  bool first_pts_known_ = false;
+  std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
   std::chrono::steady_clock::time_point first_time_;
 
   std::atomic<bool> started_{false};
@@ -138,8 +157,16 @@ class VideoJob {
   std::exception_ptr failure_;
 };
 
-VideoJob::VideoJob(JobState& state, media::Source& source)
-    : state_(state), source_(source), decoder_(source.video()) {}
+VideoJob::VideoJob(JobState& state, media::Source& source) : state_(state), source_(source) {
+  open_decoder();
+}
+
+VideoJob::~VideoJob() = default;
+
+void VideoJob::open_decoder() {
+  decoder_ = std::make_unique<media::Decoder>(
+      source_.video(), media::DecoderOptions{.max_pixels = state_.options.media_limits.max_pixels});
+}
 
 void VideoJob::run() {
   open_output();
@@ -148,7 +175,12 @@ void VideoJob::run() {
   open_encoder();
   if (state_.callbacks.planned) state_.callbacks.planned(state_.report);
   if (state_.options.dry_run) return;
-  run_stages();
+  if (sink_ && sink_->complete()) {
+    input_done_ = true;
+    first_time_ = std::chrono::steady_clock::now();
+  } else {
+    run_stages();
+  }
   finish();
 }
 
@@ -156,70 +188,146 @@ void VideoJob::open_output() {
   const JobOptions& options = state_.options;
   request_ = parse_output(options.output, options.output_format, options.sequence, true);
   bare_masks_ = writes_bare_masks(options, request_);
-  if (request_.form != OutputForm::video) return;
+  if (request_.form != OutputForm::video) {
+    if (resumable()) {
+      throw Error(
+          ErrorCode::unsupported,
+          options.output.string() + ": only a job with one stream of video as output can be resumable");
+    }
+    return;
+  }
   std::error_code ignored;
   const auto status = std::filesystem::status(options.output, ignored);
   const bool streaming = media::is_standard_stream(options.output) ||
                          (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status) &&
                           !std::filesystem::is_directory(status));
-  container_ = media::choose_container(options.output.string(), streaming, options.output_format);
+  result_.container = media::choose_container(options.output.string(), streaming, options.output_format);
   if (streaming && options.dry_run) return;
-  file_ = std::make_unique<media::OutputFile>(
-      options.output, media::OutputFileOptions{options.overwrite, files_to_protect(options)});
+  if (resumable()) {
+    if (!options.mask_output.empty())
+      throw Error(ErrorCode::unsupported, "a job with a second output cannot be resumable");
+    SegmentSink::require_possible(options, *result_.container, source_.regular() && !streaming);
+    if (!options.dry_run)
+      folder_ = std::make_unique<WorkFolder>(options.output, options.resume, options.overwrite);
+  } else {
+    file_ = std::make_unique<media::OutputFile>(options.output, output_options());
+  }
 }
 
-/// The next picture, or null at the end. Packets of other streams that come before it are added to `copied`.
+/// The next picture of the range, or null at the end. Packets of other streams that come before it are added
+/// to `copied`.
 media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
+  const std::optional<std::int64_t> most = state_.options.frames;
   while (true) {
-    if (media::FramePtr frame = decoder_.receive()) return frame;
+    if (media::FramePtr frame = decoder_->receive()) {
+      if (most && decoded_ >= *most) {
+        // Its time is where the range ends; what belongs to that may still lie behind it in the file.
+        if (decoded_++ == *most) end_at(frame->pts);
+        continue;
+      }
+      if (!source_.range().holds(frame->pts)) {
+        skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
+        continue;
+      }
+      ++decoded_;
+      require_limits(*frame);
+      return frame;
+    }
     if (input_done_ || state_.cancelled()) return nullptr;
     media::PacketPtr packet = source_.read();
     if (!packet) {
       if (!source_.ended()) return nullptr;
       input_done_ = true;
-      decoder_.send(nullptr);
+      decoder_->send(nullptr);
     } else if (packet->stream_index == source_.video_index()) {
-      decoder_.send(packet.get());
+      decoder_->send(packet.get());
     } else {
       copied.push_back(std::move(packet));
     }
+    if (state_.options.strict && decoder_->damaged() + decoder_->concealed() + source_.damaged_packets() > 0)
+      throw_damaged();
+  }
+}
+
+void VideoJob::end_at(std::int64_t pts) {
+  source_.cut(pts);
+  cut_ = av_rescale_q(pts, source_.video().time_base, AV_TIME_BASE_Q);
+}
+
+void VideoJob::throw_damaged() const {
+  throw Error(ErrorCode::media,
+              fmt::format("{}: is damaged behind frame {} ({} damaged packets, {} damaged frames); without "
+                          "--strict what is damaged is skipped or repaired",
+                          source_.path().string(), decoded_, decoder_->damaged() + source_.damaged_packets(),
+                          decoder_->concealed()));
+}
+
+/// Headers may say less than is there.
+void VideoJob::require_limits(const AVFrame& frame) const {
+  const MediaLimits& limits = state_.options.media_limits;
+  if (decoded_ > limits.max_frames) {
+    throw Error(ErrorCode::limit,
+                fmt::format("{}: has more than {} frames, which is the limit (--limit frames=N)",
+                            source_.path().string(), limits.max_frames));
+  }
+  if (first_pts_known_ && static_cast<double>(frame.pts - first_pts_) * av_q2d(source_.video().time_base) >
+                              static_cast<double>(limits.max_seconds)) {
+    throw Error(ErrorCode::limit,
+                fmt::format("{}: is longer than {} seconds, which is the limit (--limit seconds=N)",
+                            source_.path().string(), limits.max_seconds));
   }
 }
 
 void VideoJob::read_first_frame() {
-  if (container_ != nullptr) {
-    plan_ = media::plan_streams(source_, *container_);
+  media::StreamPlan& plan = result_.streams;
+  if (result_.container != nullptr) {
+    plan = media::plan_streams(source_, *result_.container);
   } else {
-    plan_.streams.assign(source_.context().nb_streams, {media::StreamAction::drop, AV_CODEC_ID_NONE});
-    plan_.streams[static_cast<std::size_t>(source_.video_index())].action = media::StreamAction::process;
+    plan.streams.assign(source_.context().nb_streams, {media::StreamAction::drop, AV_CODEC_ID_NONE});
+    plan.streams[static_cast<std::size_t>(source_.video_index())].action = media::StreamAction::process;
   }
-  for (std::size_t i = 0; i < plan_.streams.size(); ++i) {
-    const media::StreamAction action = plan_.streams[i].action;
+  for (std::size_t i = 0; i < plan.streams.size(); ++i) {
+    const media::StreamAction action = plan.streams[i].action;
     if (action == media::StreamAction::drop || action == media::StreamAction::attach)
       source_.ignore(static_cast<int>(i));
   }
-  state_.notice(plan_.notices);
+  state_.notice(result_.streams.notices);
   const trace::StageClock::Scope timing(state_.clocks.decode);
-  first_ = next_frame(early_);
+  bool aimed = source_.range().moves();
+  while (true) {
+    first_ = next_frame(early_);
+    // After a jump to the start of the range the first picture must lie before it, or some may be missing.
+    if (!aimed || (first_ && skipped_before_range_) || state_.cancelled()) break;
+    aimed = source_.go_further_back();
+    if (!aimed) break;
+    open_decoder();
+    early_.clear();
+    decoded_ = 0;
+    input_done_ = false;
+  }
   if (first_) return;
   if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
   throw Error(ErrorCode::media,
               fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)",
                           source_.path().string(), source_.video_index(),
-                          decoder_.damaged() + source_.damaged_packets()));
+                          decoder_->damaged() + source_.damaged_packets()));
 }
 
 void VideoJob::plan_pictures() {
   const JobOptions& options = state_.options;
   flow_.decoded = media::describe_video(source_.context(), source_.video(), *first_);
   first_pts_ = first_->pts;
+  first_pts_known_ = true;
+  expected_frames_ = source_.expected_frames();
+  if (options.frames)
+    expected_frames_ = expected_frames_ > 0 ? std::min(expected_frames_, *options.frames) : *options.frames;
   describe_input(state_, source_, flow_.decoded);
 
   if (request_.form == OutputForm::pictures) {
     flow_ = plan_picture_files(state_, flow_.decoded, request_.still);
     return;
   }
-  if (container_ == nullptr) {
+  if (result_.container == nullptr) {
     plan_masks_only();
     return;
   }
@@ -228,12 +336,13 @@ void VideoJob::plan_pictures() {
     wanted.pixel_format = media::without_palette(*first_);
   const bool rgb_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_RGB);
   const vision::Rotation rotation = rotation_of(flow_.decoded);
-  flow_.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*container_);
+  flow_.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*result_.container);
   if (flow_.turn) {
     wanted.pixel_format = turnable(wanted.pixel_format);
     wanted = media::upright_format(wanted);
-    state_.notice(fmt::format(
-        "a {} file cannot say how a picture is to be turned: the pictures themselves are", container_->name));
+    state_.notice(
+        fmt::format("a {} file cannot say how a picture is to be turned: the pictures themselves are",
+                    result_.container->name));
   }
   const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
   const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
@@ -242,30 +351,37 @@ void VideoJob::plan_pictures() {
                                                                                       : AV_PIX_FMT_YUV420P;
   const bool want_alpha = options.effect == Effect::remove || alpha_in;
 
-  encoder_options_ = {.name = options.encoder,
-                      .crf = options.crf,
-                      .preset = options.preset,
-                      .threads = 0,
-                      .extra = options.encoder_options};
-  if (options.threads > 0) encoder_options_.threads = options.threads;
-  choice_ = media::choose_encoder(*container_, wanted, want_alpha, encoder_options_, supported_formats());
-  state_.notice(choice_.notices);
-  if (options.effect == Effect::remove && !choice_.alpha) {
+  result_.encoder = {.name = options.encoder,
+                     .crf = options.crf,
+                     .preset = options.preset,
+                     .threads = 0,
+                     .extra = options.encoder_options};
+  if (options.threads > 0) result_.encoder.threads = options.threads;
+  if (resumable() && options.threads == 0) {
+    // What an encoder makes may depend on its threads: their number must not be left to chance.
+    result_.encoder.threads = state_.threads + state_.threads / 2;
+    if (folder_)
+      result_.encoder.threads = journaled_encoder_threads(*folder_).value_or(result_.encoder.threads);
+  }
+  result_.choice =
+      media::choose_encoder(*result_.container, wanted, want_alpha, result_.encoder, supported_formats());
+  state_.notice(result_.choice.notices);
+  if (options.effect == Effect::remove && !result_.choice.alpha) {
     state_.notice(
         fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov, "
                     ".webm and .mkv carry transparency)",
-                    choice_.codec->name, container_->name));
-  } else if (alpha_in && !choice_.alpha) {
+                    result_.choice.codec->name, result_.container->name));
+  } else if (alpha_in && !result_.choice.alpha) {
     state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost",
-                              choice_.codec->name, container_->name));
+                              result_.choice.codec->name, result_.container->name));
   }
 
   flow_.result = wanted;
-  flow_.result.pixel_format = choice_.pixel_format;
+  flow_.result.pixel_format = result_.choice.pixel_format;
   flow_.work = flow_.result;
-  if (choice_.alpha && !alpha_in)
-    flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(choice_.pixel_format)));
-  const bool rgb_out = has_flag(choice_.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  if (result_.choice.alpha && !alpha_in)
+    flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(result_.choice.pixel_format)));
+  const bool rgb_out = has_flag(result_.choice.pixel_format, AV_PIX_FMT_FLAG_RGB);
   if (rgb_in && !rgb_out) {
     for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
       format->matrix = AVCOL_SPC_BT709;
@@ -301,7 +417,7 @@ void VideoJob::open_frames() {
   const media::VideoFormat masks =
       options.mask_output.empty() && !bare_masks_ ? flow_.result : processor_->mask_format();
   std::string summary;
-  if (container_ == nullptr) {
+  if (result_.container == nullptr) {
     state_.notice("sound and other streams are left out: this kind of output holds pictures only");
     const FrameOutputOptions frame_options = frame_output_options(state_, options.output, request_, true);
     if (!options.dry_run) frames_ = make_frame_output(frame_options, bare_masks_ ? masks : flow_.result);
@@ -328,22 +444,31 @@ void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
   processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
                                            state_.isa, state_.clocks, mask_bits(state_.options, request_));
-  if (container_ == nullptr) {
+  if (result_.container == nullptr) {
     open_frames();
     return;
   }
-  media::fit_container(*container_, source_.video(), choice_, encoder_options_);
-  const bool global_header = (container_->flags & AVFMT_GLOBALHEADER) != 0;
-  encoder_ = std::make_unique<media::Encoder>(choice_, flow_.result, encoder_options_, global_header);
+  media::fit_container(*result_.container, source_.video(), result_.choice, result_.encoder);
+  result_.format = flow_.result;
   state_.report.output_summary =
-      fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, choice_.codec->name,
-                  av_get_pix_fmt_name(choice_.pixel_format), container_->name);
+      fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, result_.choice.codec->name,
+                  av_get_pix_fmt_name(result_.choice.pixel_format), result_.container->name);
   state_.report.output = state_.options.output;
   open_frames();
-  if (!file_ || state_.options.dry_run) return;
-  muxer_ =
-      std::make_unique<media::Muxer>(*file_, *container_, source_, plan_, encoder_->context(), flow_.result);
-  state_.notice(muxer_->notices());
+  if (state_.options.dry_run) {
+    (void)result_.open_encoder();  // it may refuse
+    return;
+  }
+  if (folder_) {
+    sink_ = std::make_unique<SegmentSink>(state_, result_, std::move(folder_), output_options());
+  } else {
+    sink_ = std::make_unique<FileSink>(result_, source_, std::move(file_), state_.clocks);
+  }
+  skip_ = sink_->pictures_before();
+  state_.report.frames = state_.report.frames_before = skip_;
+  notices_told_ = sink_->notices().size();
+  state_.notice(sink_->notices());
+  if (skip_ > 0) state_.notice(fmt::format("{} frames were finished by an earlier run", skip_));
 }
 
 /// Keeps the first failure and makes the stages run dry.
@@ -361,12 +486,18 @@ void VideoJob::guarded(F&& work) noexcept {
 
 /// False when there is no further picture.
 bool VideoJob::decode(Token& token) {
-  const trace::StageClock::Scope timing(state_.clocks.decode);
+  std::optional<trace::StageClock::Scope> timing;
+  if (!live_) timing.emplace(state_.clocks.decode);
   if (first_) {
     token.copied = std::move(early_);
     token.decoded = std::move(first_);
   } else {
+    token.decoded = live_ ? live_->get(token.copied) : next_frame(token.copied);
+  }
+  for (; skip_ > 0 && token.decoded; --skip_) {
+    ++next_number_;
     token.decoded = next_frame(token.copied);
+    token.copied.clear();  // a job that is resumed reads them again
   }
   if (!token.decoded) {
     early_ = std::move(token.copied);  // what lies behind the last picture
@@ -408,33 +539,18 @@ void VideoJob::process(Token& token) {
   idle_workers_.push_back(std::move(worker));
 }
 
-void VideoJob::write_packets() {
-  while (true) {
-    media::PacketPtr packet;
-    {
-      const trace::StageClock::Scope timing(state_.clocks.encode);
-      packet = encoder_->receive();
-    }
-    if (!packet) return;
-    const trace::StageClock::Scope timing(state_.clocks.write);
-    muxer_->write_video(std::move(packet));
-  }
-}
-
 void VideoJob::encode(Token& token) {
-  if (muxer_ && !token.copied.empty()) {
-    const trace::StageClock::Scope timing(state_.clocks.write);
-    for (media::PacketPtr& packet : token.copied) muxer_->write_copy(std::move(packet));
-    token.copied.clear();
+  if (sink_) {
+    for (media::PacketPtr& packet : token.copied) sink_->copy(std::move(packet));
   }
-  {
+  token.copied.clear();
+  if (masks_ || frames_) {
     const trace::StageClock::Scope timing(state_.clocks.encode);
     if (masks_) masks_->write(std::move(token.mask), token.label);
     if (frames_) frames_->write(std::move(token.picture), token.label);
-    if (encoder_) encoder_->send(token.result.get());
-    token.result.reset();
   }
-  if (encoder_) write_packets();
+  if (sink_) sink_->write(*token.result);
+  token.result.reset();
   ++state_.report.frames;
   report_progress();
 }
@@ -457,7 +573,8 @@ void VideoJob::report_progress() {
   if (!state_.callbacks.progress) return;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  state_.callbacks.progress({state_.report.frames, source_.expected_frames(), seconds, busiest_stage()});
+  state_.callbacks.progress(
+      {state_.report.frames, state_.report.frames_before, expected_frames_, seconds, busiest_stage()});
 }
 
 /// False when there is no further picture.
@@ -527,9 +644,21 @@ void VideoJob::run_stages() {
   const int token_count = state_.threads + kSpareTokens;
   for (int i = 0; i < token_count; ++i) free_tokens_.push_back(&tokens_.emplace_back());
   first_time_ = std::chrono::steady_clock::now();
-  const auto parallelism = static_cast<std::size_t>(state_.threads);
+  // The scheduler would have no more threads than there are CPUs. The least of all jobs' bounds counts, so it
+  // is no measure of what this job needs: its arena is.
+  const auto parallelism =
+      static_cast<std::size_t>(std::max(state_.threads, kBoundPerCpu * platform::available_cpus()));
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parallelism + 1);
-  tbb::task_arena arena(state_.threads);
+  // A live input is waited for by a thread that would be missing elsewhere.
+  tbb::task_arena arena(state_.threads + (state_.options.live ? 1 : 0));
+  if (state_.options.live) {
+    live_ = std::make_unique<LiveReader>(
+        [this](std::vector<media::PacketPtr>& copied) {
+          const trace::StageClock::Scope timing(state_.clocks.decode);
+          return next_frame(copied);
+        },
+        [this] { source_.stop(); }, kMostWaiting);
+  }
   started_.store(true, std::memory_order_release);
   arena.execute([&] {
     tbb::parallel_pipeline(
@@ -539,62 +668,66 @@ void VideoJob::run_stages() {
             tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, EncodeStage{this}));
   });
   (void)visits_.load(std::memory_order_acquire);
+  if (live_) {
+    state_.report.dropped_frames = live_->dropped();
+    live_.reset();
+  }
   const std::lock_guard lock(failure_mutex_);
   if (failure_) std::rethrow_exception(failure_);
 }
 
 /// Drains the encoder and ends the file.
 void VideoJob::finish_video() {
-  if (!state_.report.interrupted) {
-    for (media::PacketPtr& packet : early_) muxer_->write_copy(std::move(packet));
+  JobReport& report = state_.report;
+  if (cut_) sink_->cut(*cut_);
+  if (!report.interrupted) {
+    for (media::PacketPtr& packet : early_) sink_->copy(std::move(packet));
   }
-  {
-    const trace::StageClock::Scope timing(state_.clocks.encode);
-    encoder_->send(nullptr);
-  }
-  write_packets();
-  {
-    const trace::StageClock::Scope timing(state_.clocks.write);
-    muxer_->set_last_duration(encoder_->last_duration());
-    muxer_->finish();
-  }
-  if (encoder_->packets() != state_.report.frames) {
-    throw Error(ErrorCode::internal, fmt::format("{} frames went into the encoder, {} came out",
-                                                 state_.report.frames, encoder_->packets()));
-  }
+  const SinkResult result = sink_->finish(report.interrupted);
+  report.output = result.output;
+  report.output_bytes = result.bytes;
+  const std::vector<std::string> notices = sink_->notices();
+  for (std::size_t i = notices_told_; i < notices.size(); ++i) state_.notice(notices[i]);
 }
 
 void VideoJob::finish() {
   JobReport& report = state_.report;
   report.interrupted = !input_done_;
-  if (encoder_) {
+  if (masks_) masks_->finish();
+  if (sink_) {
     finish_video();
   } else {
     frames_->finish();
+    report.output_bytes = frames_->bytes_written();
+    if (report.interrupted) {
+      report.output = frames_->commit_partial();
+    } else {
+      frames_->commit();
+    }
   }
-  if (masks_) masks_->finish();
+  if (masks_ && report.interrupted) {
+    masks_->commit_partial();
+  } else if (masks_) {
+    masks_->commit();
+  }
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  if (busy > 0) report.frames_per_second = static_cast<double>(report.frames) / busy;
-  report.output_bytes = frames_ ? frames_->bytes_written() : file_->bytes_written();
-  if (report.interrupted) {
-    if (masks_) masks_->commit_partial();
-    report.output = frames_ ? frames_->commit_partial() : file_->commit_partial();
-  } else {
-    if (masks_) masks_->commit();
-    frames_ ? frames_->commit() : file_->commit();
+  if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
+  if (report.dropped_frames > 0) {
+    state_.notice(fmt::format("{} frames of the live input were dropped: there was no time for them",
+                              report.dropped_frames));
   }
-  report.damaged_packets = decoder_.damaged() + source_.damaged_packets();
+  report.damaged_packets = decoder_->damaged() + source_.damaged_packets();
   if (report.damaged_packets > 0) {
     state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept",
                               report.damaged_packets));
   }
-  if (decoder_.concealed() > 0)
+  if (decoder_->concealed() > 0)
     state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible",
-                              decoder_.concealed()));
-  if (decoder_.retimed() > 0) {
+                              decoder_->concealed()));
+  if (decoder_->retimed() > 0) {
     state_.notice(
         fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between",
-                    decoder_.retimed()));
+                    decoder_->retimed()));
   }
 }
 

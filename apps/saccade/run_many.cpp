@@ -1,0 +1,160 @@
+#include "run_many.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "job_output.h"
+#include "saccade/error.h"
+
+namespace saccade::cli {
+
+namespace {
+
+const char* state_name(BatchResult::State state) {
+  switch (state) {
+    case BatchResult::State::done:
+      return "done";
+    case BatchResult::State::failed:
+      return "failed";
+    case BatchResult::State::interrupted:
+      return "interrupted";
+    case BatchResult::State::skipped:
+      return "skipped";
+    case BatchResult::State::not_started:
+      return "not started";
+  }
+  return "?";
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r') c = ' ';
+  return text;
+}
+
+std::string line_of(const BatchResult& result) {
+  const std::string input = result.item.input.string();
+  switch (result.state) {
+    case BatchResult::State::done:
+      return fmt::format("{} -> {}: {} frames, {:.2f} s", input, result.report.output.string(),
+                         result.report.frames, result.report.seconds);
+    case BatchResult::State::interrupted:
+      return result.report.frames > 0
+                 ? fmt::format("{}: interrupted: the {} frames done so far are in {}", input,
+                               result.report.frames, result.report.output.string())
+                 : input + ": interrupted";
+    case BatchResult::State::failed: {
+      // Most messages begin with the file's name.
+      const std::string said = result.error->what();
+      return said.starts_with(input) ? said : input + ": " + said;
+    }
+    default:
+      return fmt::format("{}: {}", input, state_name(result.state));
+  }
+}
+
+nlohmann::json json_of(const BatchOptions& options, const BatchResult& result) {
+  nlohmann::json json = {{"input", result.item.input.string()},
+                         {"output", result.item.output.string()},
+                         {"state", state_name(result.state)}};
+  if (result.error) {
+    json["error"] = {{"code", error_code_name(result.error->code())}, {"message", result.error->what()}};
+  } else if (result.report.frames > 0) {
+    JobOptions job = options.job;
+    job.input = result.item.input;
+    json["report"] = job_json(job, result.report);
+  }
+  return json;
+}
+
+std::string summary_of(const BatchReport& report) {
+  std::string text = fmt::format("{} of {} files done in {:.2f} s, {} frames", report.done,
+                                 report.results.size(), report.seconds, report.frames);
+  if (report.skipped > 0) text += fmt::format(", {} were done before", report.skipped);
+  if (report.failed > 0) text += fmt::format(", {} failed", report.failed);
+  text += "\n";
+  for (const BatchResult& result : report.results) {
+    if (result.state == BatchResult::State::failed) text += "failed  " + one_line(line_of(result)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void add_many_options(CLI::App& command, ManyArguments& a) {
+  command.add_option("--list", a.list, "A file with names of inputs, one a line; - is standard input")
+      ->type_name("FILE");
+  command.add_flag("--recursive", a.recursive,
+                   "Folders in folders too; the output folder gets the same ones");
+  command.add_option("--jobs", a.jobs, "Files to work on at once (default: by their kind and the CPUs)")
+      ->check(CLI::Range(1, 1024));
+}
+
+std::vector<std::string> read_list(const std::string& file) {
+  std::ifstream stream;
+  if (file != "-") {
+    stream.open(file);
+    if (!stream) throw Error(ErrorCode::not_found, file + ": cannot open the list of inputs");
+  }
+  std::istream& lines = file == "-" ? std::cin : stream;
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) names.push_back(line);
+  }
+  return names;
+}
+
+bool are_many(const std::vector<std::string>& inputs) {
+  if (inputs.size() != 1) return inputs.size() > 1;
+  std::error_code error;
+  const std::string& name = inputs.front();
+  if (std::filesystem::is_directory(name, error)) return true;
+  return name.find_first_of("*?[") != std::string::npos && name.find("://") == std::string::npos &&
+         !std::filesystem::exists(name, error);
+}
+
+void run_many(const BatchOptions& options, const ManyOutput& output, const std::atomic<bool>& cancel) {
+  if (options.job.dry_run) {
+    for (const BatchItem& item : plan_batch(options)) {
+      if (!output.quiet) std::printf("%s -> %s\n", item.input.c_str(), item.output.c_str());
+    }
+    return;
+  }
+  BatchCallbacks callbacks;
+  callbacks.cancel = &cancel;
+  callbacks.ended = [&](const BatchResult& result, std::size_t ended, std::size_t all) {
+    const bool failed = result.state == BatchResult::State::failed;
+    if (failed ? output.quiet : output.quiet || !output.progress) {
+      if (failed) std::fprintf(stderr, "saccade: %s\n", one_line(line_of(result)).c_str());
+      return;
+    }
+    std::fprintf(stderr, "%s[%zu/%zu] %s\n", failed ? "saccade: " : "", ended, all,
+                 one_line(line_of(result)).c_str());
+  };
+  const BatchReport report = run_batch(options, callbacks);
+  if (output.json) {
+    nlohmann::json files = nlohmann::json::array();
+    for (const BatchResult& result : report.results) files.push_back(json_of(options, result));
+    const nlohmann::json json = {{"files", files},
+                                 {"done", report.done},
+                                 {"failed", report.failed},
+                                 {"skipped", report.skipped},
+                                 {"frames", report.frames},
+                                 {"seconds", report.seconds},
+                                 {"interrupted", report.interrupted}};
+    std::fputs((json.dump(2) + "\n").c_str(), stdout);
+  } else if (!output.quiet) {
+    std::fputs(summary_of(report).c_str(), stdout);
+  }
+  if (report.interrupted) throw Exit{kInterrupted};
+  if (report.failed > 0) throw Exit{kFailed};
+}
+
+}  // namespace saccade::cli

@@ -1,0 +1,40 @@
+// `saccade run` with many inputs: a line for each that ends, and a summary of all.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "saccade/batch.h"
+
+namespace CLI {
+class App;
+}
+
+namespace saccade::cli {
+
+struct ManyArguments {
+  std::string list;
+  bool recursive = false;
+  int jobs = 0;
+};
+
+void add_many_options(CLI::App& command, ManyArguments& arguments);
+
+/// Names from a file, one a line; "-" is standard input. Throws Error(not_found | io).
+std::vector<std::string> read_list(const std::string& file);
+
+/// Whether these are several files: more than one name, a folder, or a pattern that is no file's name.
+bool are_many(const std::vector<std::string>& inputs);
+
+struct ManyOutput {
+  bool json = false;   ///< the summary, on standard output
+  bool quiet = false;  ///< nothing but errors
+  bool progress = true;
+};
+
+/// Throws Exit{kFailed} if one failed, Exit{kInterrupted}.
+void run_many(const BatchOptions& options, const ManyOutput& output, const std::atomic<bool>& cancel);
+
+}  // namespace saccade::cli

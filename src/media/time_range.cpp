@@ -1,0 +1,107 @@
+#include "media/time_range.h"
+
+extern "C" {
+#include <libavutil/mathematics.h>
+}
+
+#include <algorithm>
+#include <cmath>
+
+namespace saccade::media {
+
+namespace {
+
+/// Streams are interleaved within less than this.
+constexpr std::int64_t kInterleavingMicroseconds = 5'000'000;
+
+std::int64_t microseconds(double seconds) { return std::llround(seconds * AV_TIME_BASE); }
+
+}  // namespace
+
+RangeFilter::RangeFilter(const AVFormatContext& input, int video, const TimeRange& range)
+    : input_(input), video_(video), range_(range), passed_(input.nb_streams, false) {
+  if (moves())
+    origin_ = (input.start_time != AV_NOPTS_VALUE ? input.start_time : 0) + microseconds(range.start);
+}
+
+std::int64_t RangeFilter::start(const AVStream& stream) const noexcept {
+  return av_rescale_q(origin_, AV_TIME_BASE_Q, stream.time_base);
+}
+
+std::int64_t RangeFilter::end(AVRational unit) const noexcept {
+  std::int64_t end = INT64_MAX;
+  if (range_.duration) {
+    // Without a start nothing is moved, so the end counts from where the input starts.
+    const std::int64_t first = moves() || input_.start_time == AV_NOPTS_VALUE ? 0 : input_.start_time;
+    end = av_rescale_q_rnd(first + microseconds(*range_.duration), AV_TIME_BASE_Q, unit, AV_ROUND_NEAR_INF);
+  }
+  if (cut_) end = std::min(end, av_rescale_q(*cut_, input_.streams[video_]->time_base, unit));
+  return end;
+}
+
+bool RangeFilter::take(AVPacket& packet) {
+  const AVStream& stream = *input_.streams[packet.stream_index];
+  if ((stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) return true;
+  const std::int64_t moved = start(stream);
+  if (packet.pts != AV_NOPTS_VALUE) packet.pts -= moved;
+  if (packet.dts != AV_NOPTS_VALUE) packet.dts -= moved;
+  const std::int64_t order = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+  const std::int64_t last = end(stream.time_base);
+  if (order != AV_NOPTS_VALUE && order >= last) {
+    passed_[static_cast<std::size_t>(packet.stream_index)] = true;
+    if (packet.stream_index == video_ &&
+        av_rescale_q(order - last, stream.time_base, AV_TIME_BASE_Q) > kInterleavingMicroseconds)
+      far_behind_ = true;
+  }
+  if (packet.stream_index == video_) return true;
+  const std::int64_t shown = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
+  if (shown == AV_NOPTS_VALUE) return true;
+  if (shown >= last) return false;
+  if (!moves()) return true;
+  if (stream.codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
+    // What is on the screen when the range starts is there from its start.
+    if (shown < 0 && packet.duration > 0 && shown + packet.duration > 0) {
+      packet.duration += shown;
+      packet.pts = packet.dts = 0;
+    }
+    return packet.pts >= 0;
+  }
+  return shown >= 0;
+}
+
+bool RangeFilter::clip(AVRational unit, std::int64_t& start, std::int64_t& end_of) const noexcept {
+  if (!active()) return true;
+  const std::int64_t moved = av_rescale_q(origin_, AV_TIME_BASE_Q, unit), last = end(unit);
+  start = moves() ? std::max<std::int64_t>(start - moved, 0) : start;
+  end_of = std::min(end_of - moved, last);
+  return end_of > start;
+}
+
+bool RangeFilter::holds(std::int64_t pts) const noexcept {
+  return (!moves() || pts >= 0) && pts < end(input_.streams[video_]->time_base);
+}
+
+bool RangeFilter::ended() const noexcept {
+  if (far_behind_) return true;
+  for (unsigned i = 0; i < input_.nb_streams; ++i) {
+    const AVStream& stream = *input_.streams[i];
+    const bool dense = static_cast<int>(i) == video_ || stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    if (dense && stream.discard < AVDISCARD_ALL && !passed_[i]) return false;
+  }
+  return true;
+}
+
+void RangeFilter::cut(std::int64_t video_pts) noexcept { cut_ = video_pts; }
+
+double RangeFilter::duration_within(double whole) const noexcept {
+  const double rest = whole > 0 ? std::max(0.0, whole - range_.start) : 0;
+  if (!range_.duration) return rest;
+  return rest > 0 ? std::min(rest, *range_.duration) : *range_.duration;
+}
+
+void RangeFilter::restart() noexcept {
+  std::fill(passed_.begin(), passed_.end(), false);
+  far_behind_ = false;
+}
+
+}  // namespace saccade::media

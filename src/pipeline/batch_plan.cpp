@@ -1,0 +1,176 @@
+// Which files a batch consists of, and where their results go.
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string_view>
+
+#include "base/files.h"
+#include "media/encoder.h"
+#include "pipeline/batch.h"
+
+namespace saccade {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPictures[] = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp",
+                                          ".bmp", ".tif", ".tiff", ".tga", ".ppm",  ".pgm"};
+constexpr std::string_view kVideos[] = {".mp4",  ".mov", ".m4v", ".mkv",  ".webm", ".avi",  ".ts",
+                                        ".m2ts", ".mts", ".mpg", ".mpeg", ".vob",  ".wmv",  ".asf",
+                                        ".flv",  ".3gp", ".3g2", ".ogv",  ".gif",  ".apng", ".nut",
+                                        ".y4m",  ".mxf", ".dv",  ".f4v"};
+/// Containers of results; other videos become .mp4.
+constexpr std::string_view kKeptContainers[] = {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi"};
+constexpr const char* kDefaultVideo = ".mp4";
+
+std::string extension_of(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+template <std::size_t N>
+bool is_among(const std::string& extension, const std::string_view (&list)[N]) {
+  return std::find(std::begin(list), std::end(list), extension) != std::end(list);
+}
+
+bool looks_like_media(const fs::path& path) {
+  const std::string extension = extension_of(path);
+  return !path.filename().string().starts_with('.') &&
+         (is_among(extension, kPictures) || is_among(extension, kVideos));
+}
+
+/// The result's name: that of the input, with an extension that can hold it.
+fs::path result_name(fs::path name, const JobOptions& job) {
+  const std::string extension = extension_of(name);
+  if (is_among(extension, kPictures)) {
+    const bool jpeg =
+        extension == ".jpg" || extension == ".jpeg" || extension == ".jpe" || extension == ".jfif";
+    if (!jpeg || job.effect == Effect::remove) name.replace_extension(".png");
+  } else if (!is_among(extension, kKeptContainers)) {
+    name.replace_extension(kDefaultVideo);
+  }
+  return name;
+}
+
+/// An input, and its place in the output folder.
+struct Found {
+  fs::path input, name;
+};
+
+void take_folder(const fs::path& folder, const BatchOptions& options, std::vector<Found>& found) {
+  std::error_code error;
+  std::vector<fs::path> files, folders;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (entry->is_directory(ignored)) {
+      folders.push_back(entry->path());
+    } else if (looks_like_media(entry->path())) {
+      files.push_back(entry->path());
+    }
+  }
+  if (error) throw Error(ErrorCode::io, folder.string() + ": cannot be read: " + error.message());
+  std::sort(files.begin(), files.end());
+  std::sort(folders.begin(), folders.end());
+  for (const fs::path& file : files) found.push_back({file, file.filename()});
+  if (!options.recursive) return;
+  for (const fs::path& each : folders) {
+    const bool ours = same_file(each, options.output) || each.filename().string().starts_with('.') ||
+                      each.extension() == ".resume" || fs::is_symlink(each);
+    if (ours) continue;
+    const std::size_t before = found.size();
+    take_folder(each, options, found);
+    for (std::size_t i = before; i < found.size(); ++i) found[i].name = each.filename() / found[i].name;
+  }
+}
+
+bool is_pattern(const fs::path& path) { return path.string().find_first_of("*?[") != std::string::npos; }
+
+void take_pattern(const fs::path& pattern, std::vector<Found>& found) {
+  glob_t matches{};
+  const int code = ::glob(pattern.c_str(), 0, nullptr, &matches);
+  std::vector<fs::path> files;
+  for (std::size_t i = 0; code == 0 && i < matches.gl_pathc; ++i) files.emplace_back(matches.gl_pathv[i]);
+  ::globfree(&matches);
+  std::error_code ignored;
+  std::erase_if(files, [&](const fs::path& file) {
+    return !looks_like_media(file) || fs::is_directory(file, ignored);
+  });
+  if (files.empty())
+    throw Error(ErrorCode::not_found, pattern.string() + ": no video or picture has a name of this form");
+  for (const fs::path& file : files) found.push_back({file, file.filename()});
+}
+
+void require_usable_folder(const fs::path& folder) {
+  std::error_code error;
+  if (folder.empty()) throw Error(ErrorCode::invalid_argument, "the output's name is empty");
+  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+    throw Error(ErrorCode::invalid_argument,
+                folder.string() + ": is no folder; several inputs need a folder as output");
+  }
+}
+
+}  // namespace
+
+std::vector<BatchItem> plan_batch(const BatchOptions& options) {
+  require_usable_folder(options.output);
+  std::vector<Found> found;
+  for (const fs::path& input : options.inputs) {
+    std::error_code error;
+    if (fs::is_directory(input, error)) {
+      take_folder(input, options, found);
+    } else if (fs::exists(input, error)) {
+      found.push_back({input, input.filename()});
+    } else if (is_pattern(input)) {
+      take_pattern(input, found);
+    } else {
+      throw Error(ErrorCode::not_found, input.string() + ": cannot open: No such file or directory");
+    }
+  }
+  if (found.empty()) {
+    throw Error(ErrorCode::not_found,
+                fmt::format("{}: holds no videos or pictures{}",
+                            options.inputs.empty() ? "" : options.inputs.front().string(),
+                            options.recursive ? "" : " (folders in it count with --recursive)"));
+  }
+  std::vector<BatchItem> items;
+  std::map<fs::path, fs::path> taken;  // output -> input
+  for (const Found& each : found) {
+    BatchItem item{each.input, options.output / result_name(each.name, options.job)};
+    const auto [other, fresh] = taken.emplace(item.output, item.input);
+    if (!fresh && same_file(other->second, item.input)) continue;  // named twice
+    if (!fresh) {
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{} and {} would both be written to {}; name them apart, or give them to runs with "
+                      "outputs of their own",
+                      other->second.string(), item.input.string(), item.output.string()));
+    }
+    items.push_back(std::move(item));
+  }
+  for (const BatchItem& item : items) {
+    std::error_code ignored;
+    if (!fs::exists(item.output, ignored)) continue;
+    for (const BatchItem& other : items) {
+      if (same_file(item.output, other.input)) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{}: the result of {} would replace the input {}; name another output folder",
+                                item.output.string(), item.input.string(), other.input.string()));
+      }
+    }
+    if (!options.job.overwrite && !options.job.resume) {
+      throw Error(ErrorCode::invalid_argument,
+                  item.output.string() +
+                      ": exists already; use --overwrite to replace such files, or --resume to "
+                      "leave out those that are done");
+    }
+  }
+  return items;
+}
+
+}  // namespace saccade

@@ -1,0 +1,226 @@
+#include "pipeline/journal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "media/file_io.h"
+#include "media/packet_file.h"
+
+namespace saccade::pipeline {
+
+namespace {
+
+constexpr int kFormat = 1;
+constexpr const char* kSegmentStem = "segment-";
+constexpr const char* kSegmentExtension = ".packets";
+
+bool is_ours(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  return name == "journal.json" || name == "journal.json.new" || name == "whole" ||
+         (name.starts_with(kSegmentStem) && name.ends_with(kSegmentExtension));
+}
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
+  throw Error(ErrorCode::io, path.string() + ": " + what + ": " + std::strerror(error));
+}
+
+[[noreturn]] void damaged(const std::filesystem::path& journal, const std::string& why) {
+  throw Error(ErrorCode::io, fmt::format("{}: {}; begin anew with --overwrite, or remove its folder",
+                                         journal.string(), why));
+}
+
+void remove_ours(const std::filesystem::path& folder) noexcept {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    if (is_ours(entry.path())) files.push_back(entry.path());
+  }
+  for (const auto& file : files) std::filesystem::remove(file, ignored);
+}
+
+std::string shown(const nlohmann::json* value) {
+  return value == nullptr     ? "nothing"
+         : value->is_string() ? "'" + value->get<std::string>() + "'"
+                              : value->dump();
+}
+
+}  // namespace
+
+WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool overwrite) {
+  const std::filesystem::path file = media::behind_links(target);
+  path_ = file.parent_path() / (file.filename().string() + ".resume");
+  const bool made = ::mkdir(path_.c_str(), 0777) == 0;
+  if (!made && errno != EEXIST) fail(path_, "cannot make the folder for what is done so far", errno);
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0) fail(path_, "cannot open", errno);
+  try {
+    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      throw Error(ErrorCode::io, path_.string() + ": another process works on it");
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (!is_ours(entry.path())) {
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{}: holds '{}', so it is no folder of an interrupted run; it is in the way",
+                                path_.string(), entry.path().filename().string()));
+      }
+    }
+    if (has_journal() && !resume) {
+      if (!overwrite) {
+        throw Error(ErrorCode::invalid_argument,
+                    path_.string() +
+                        ": holds what an interrupted run has done; go on with --resume, or begin "
+                        "anew with --overwrite");
+      }
+      remove_ours(path_);
+    }
+  } catch (...) {
+    ::close(lock_);
+    if (made) ::rmdir(path_.c_str());
+    throw;
+  }
+  keep_ = has_journal();
+}
+
+WorkFolder::~WorkFolder() {
+  if (!keep_) remove();
+  if (lock_ >= 0) ::close(lock_);
+}
+
+bool WorkFolder::has_journal() const { return ::access(journal().c_str(), F_OK) == 0; }
+
+std::filesystem::path WorkFolder::segment(std::size_t number) const {
+  return path_ / fmt::format("{}{:06}{}", kSegmentStem, number, kSegmentExtension);
+}
+
+void WorkFolder::remove() noexcept {
+  // The journal goes first: what is left by a crash in between is then a folder without one.
+  std::error_code ignored;
+  std::filesystem::remove(journal(), ignored);
+  remove_ours(path_);
+  ::rmdir(path_.c_str());
+}
+
+std::vector<std::string> differences(const nlohmann::json& then, const nlohmann::json& now) {
+  const nlohmann::json a = then.flatten(), b = now.flatten();
+  std::vector<std::string> lines;
+  const auto compare = [&](const std::string& key) {
+    const auto x = a.find(key), y = b.find(key);
+    const nlohmann::json* before = x != a.end() ? &*x : nullptr;
+    const nlohmann::json* after = y != b.end() ? &*y : nullptr;
+    if (before != nullptr && after != nullptr && *before == *after) return;
+    std::string name = key.substr(1);
+    for (char& c : name) c = c == '/' ? '.' : c;
+    lines.push_back(fmt::format("{} was {}, is {}", name, shown(before), shown(after)));
+  };
+  for (const auto& item : a.items()) compare(item.key());
+  for (const auto& item : b.items()) {
+    if (!a.contains(item.key())) compare(item.key());
+  }
+  return lines;
+}
+
+Journal::Journal(WorkFolder& folder, const nlohmann::json& identity)
+    : folder_(folder), identity_(std::make_unique<nlohmann::json>(identity)) {
+  if (folder_.has_journal()) {
+    read();
+  } else {
+    write();
+  }
+}
+
+Journal::~Journal() = default;
+
+void Journal::read() {
+  const std::filesystem::path path = folder_.journal();
+  nlohmann::json journal;
+  try {
+    journal = nlohmann::json::parse(read_text(path));
+    if (journal.at("format") != kFormat) damaged(path, "is of another version of Saccade");
+    const std::vector<std::string> lines = differences(journal.at("job"), *identity_);
+    if (!lines.empty()) {
+      std::string list;
+      constexpr std::size_t kMost = 5;
+      for (std::size_t i = 0; i < std::min(lines.size(), kMost); ++i) list += (i == 0 ? "" : "; ") + lines[i];
+      if (lines.size() > kMost) list += fmt::format("; and {} more", lines.size() - kMost);
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{}: this is not the job that was begun, so it cannot go on: {} (begin anew with "
+                      "--overwrite)",
+                      path.string(), list));
+    }
+    complete_ = journal.at("complete");
+    cut_ = journal.at("cut");
+    for (const nlohmann::json& each : journal.at("segments")) {
+      segments_.push_back({each.at("file"), each.at("pictures"), each.at("packets"), each.at("bytes"),
+                           each.at("first_pts"), each.at("last_pts")});
+    }
+  } catch (const nlohmann::json::exception& e) {
+    damaged(path, std::string("is damaged (") + e.what() + ")");
+  }
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const SegmentRecord& segment = segments_[i];
+    const std::filesystem::path file = folder_.segment(i);
+    std::error_code error;
+    const auto size = std::filesystem::file_size(file, error);
+    if (segment.file != file.filename().string() || segment.pictures < 1 || error ||
+        static_cast<std::int64_t>(size) != segment.bytes) {
+      damaged(path,
+              fmt::format("part {} ({}) is missing or not as long as it was", i, file.filename().string()));
+    }
+  }
+}
+
+void Journal::write() const {
+  nlohmann::json segments = nlohmann::json::array();
+  for (const SegmentRecord& s : segments_) {
+    segments.push_back({{"file", s.file},
+                        {"pictures", s.pictures},
+                        {"packets", s.packets},
+                        {"bytes", s.bytes},
+                        {"first_pts", s.first_pts},
+                        {"last_pts", s.last_pts}});
+  }
+  const nlohmann::json journal = {{"format", kFormat},
+                                  {"job", *identity_},
+                                  {"complete", complete_},
+                                  {"cut", cut_},
+                                  {"segments", segments}};
+  media::write_durably(folder_.journal(), journal.dump(1) + "\n");
+}
+
+std::int64_t Journal::pictures() const noexcept {
+  std::int64_t sum = 0;
+  for (const SegmentRecord& segment : segments_) sum += segment.pictures;
+  return sum;
+}
+
+void Journal::add(const SegmentRecord& segment) {
+  segments_.push_back(segment);
+  write();
+  folder_.keep();
+}
+
+void Journal::set_complete() {
+  complete_ = true;
+  write();
+  folder_.keep();
+}
+
+std::optional<int> journaled_encoder_threads(const WorkFolder& folder) {
+  if (!folder.has_journal()) return std::nullopt;
+  const nlohmann::json journal = nlohmann::json::parse(read_text(folder.journal()), nullptr, false);
+  try {
+    return journal.at("job").at("encoder").at("threads").get<int>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;  // it will be said when the journal is read
+  }
+}
+
+}  // namespace saccade::pipeline

@@ -1,0 +1,49 @@
+// Reads a live input in a thread of its own, so that it is never kept waiting: pictures that the job has no
+// time for are dropped, the oldest first.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "media/ffmpeg.h"
+
+namespace saccade::pipeline {
+
+class LiveReader {
+ public:
+  /// Gives the next picture, and the packets of other streams that came before it; null at the end.
+  using Next = std::function<media::FramePtr(std::vector<media::PacketPtr>&)>;
+  /// Calls `next` in its thread from now on, until it gives null. `stop` must make it do so soon.
+  LiveReader(Next next, std::function<void()> stop, std::size_t most_waiting);
+  ~LiveReader();
+  LiveReader(const LiveReader&) = delete;
+  LiveReader& operator=(const LiveReader&) = delete;
+
+  /// Waits for a picture. Adds all packets that came since the last one, those before dropped pictures too.
+  /// Null at the end. Throws what `next` threw.
+  media::FramePtr get(std::vector<media::PacketPtr>& copied);
+  std::int64_t dropped() const;
+
+ private:
+  void read();
+
+  Next next_;
+  std::function<void()> stop_;
+  std::size_t most_waiting_;
+  mutable std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<media::FramePtr> waiting_;
+  std::vector<media::PacketPtr> copied_;
+  std::int64_t dropped_ = 0;
+  bool ended_ = false;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace saccade::pipeline
