@@ -50,7 +50,8 @@ struct RunArguments {
   ManyArguments many;
   std::vector<std::string> inputs;
   std::string output, mask_output, model = "selfie";
-  std::string effect = "remove", resize, isa, config, max_memory, progress = "auto", precision = "fp32";
+  std::string deinterlace = "auto", effect = "remove", resize, isa, config, max_memory, progress = "auto";
+  std::string precision = "fp32";
   std::optional<float> threshold;
   std::optional<double> crf;
   std::optional<int> stream;
@@ -131,6 +132,12 @@ void add_options(CLI::App& command, RunArguments& a) {
   add_memory_option(command, a.max_memory);
   add_precision_option(command, a.precision);
   add_plan_cache_option(command, a.no_plan_cache);
+  command
+      .add_option("--deinterlace", a.deinterlace,
+                  "Interlaced video: keep it where the output can say so (auto), make whole pictures (on), "
+                  "or not (off)")
+      ->check(CLI::IsMember({"auto", "on", "off"}));
+  command.add_flag("--tonemap", a.job.tonemap, "Map high dynamic range (HLG, PQ) to BT.709");
   command.add_option("--stream", a.stream, "Index of the video stream to work on (default: the best one)")
       ->check(from_zero(std::numeric_limits<double>::infinity()));
   add_input_options(command, a.source);
@@ -179,6 +186,8 @@ JobOptions job_options(const RunArguments& a) {
   job.output = a.output;
   job.mask_output = a.mask_output;
   job.effect = *parse_effect(a.effect);
+  if (a.deinterlace == "on") job.deinterlace = Deinterlace::on;
+  if (a.deinterlace == "off") job.deinterlace = Deinterlace::off;
   job.threshold = a.threshold;
   job.crf = a.crf;
   job.stream = a.stream;

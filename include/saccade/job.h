@@ -33,6 +33,11 @@ enum class Effect : std::uint8_t {
 const char* effect_name(Effect effect) noexcept;
 std::optional<Effect> parse_effect(std::string_view name) noexcept;
 
+/// What becomes of interlaced video. `automatic`: it stays interlaced where the output can say so, else its
+/// fields become whole pictures; `on`: whole pictures always; `off`: never, and the result is called
+/// progressive where it cannot say so.
+enum class Deinterlace : std::uint8_t { automatic, on, off };
+
 struct JobOptions {
   /// A video or picture file, a pipe or device, "-" for standard input, or an address ("rtsp://…").
   std::filesystem::path input;
@@ -75,6 +80,10 @@ struct JobOptions {
   std::vector<std::pair<std::string, std::string>> input_options;  ///< of FFmpeg's demuxer or protocol
   MediaLimits media_limits;                                        ///< what the input may ask for
   bool strict = false;  ///< damage in the input is an error; else what is damaged is skipped and counted
+  Deinterlace deinterlace = Deinterlace::automatic;
+  bool tonemap =
+      false;  ///< HLG and PQ become BT.709; without it they stay what they are, if the encoder has 10 bits
+
   std::optional<int> stream;  ///< video stream to work on; unset: FFmpeg's best
   std::string encoder;        ///< FFmpeg's name; empty: H.264 (x264), or what the container and alpha ask for
   std::optional<double> crf;  ///< constant quality in the encoder's units; unset: 20 for x264

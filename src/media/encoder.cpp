@@ -208,7 +208,6 @@ void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const Encod
                   fmt::format("crf {} is out of range 0 to {} of encoder {}", crf, kHighestCrf, kind.name));
     }
     set_option(codec, "crf", fmt::format("{}", crf));
-    if (std::string_view(kind.name) == "libx265") set_option(codec, "x265-params", "log-level=none");
     return;
   }
   const std::string_view name = kind.name;
@@ -384,6 +383,51 @@ void fit_container(const AVOutputFormat& container, const AVStream& input, const
   if (even || choice.codec->supported_framerates != nullptr) options.time_base = av_inv_q(rate);
 }
 
+namespace {
+
+bool is_interlaced(const VideoFormat& format) {
+  return format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
+}
+
+/// x264 codes the fields of a frame apart; FFV1 does not care, and Matroska says what they are.
+bool codes_fields(const AVCodec& codec, const VideoFormat& format) {
+  return (std::string_view(codec.name).starts_with("libx264") && format.height % 4 == 0) ||
+         codec.id == AV_CODEC_ID_FFV1;
+}
+
+/// Chromaticities in 1/50000, luminances in 1/10000, in the words of x264 and x265.
+std::string mastering_words(const AVMasteringDisplayMetadata& m) {
+  const auto chroma = [](AVRational v) { return std::llround(av_q2d(v) * 50000); };
+  const auto luma = [](AVRational v) { return std::llround(av_q2d(v) * 10000); };
+  const auto point = [&](const AVRational(&v)[2]) {
+    return fmt::format("({},{})", chroma(v[0]), chroma(v[1]));
+  };
+  return fmt::format("G{}B{}R{}WP{}L({},{})", point(m.display_primaries[1]), point(m.display_primaries[2]),
+                     point(m.display_primaries[0]), point(m.white_point), luma(m.max_luminance),
+                     luma(m.min_luminance));
+}
+
+void set_hdr_metadata(AVCodecContext& codec, const VideoFormat& format) {
+  const bool x265 = std::string_view(codec.codec->name) == "libx265";
+  const bool x264 = std::string_view(codec.codec->name) == "libx264";
+  if (!x265 && !x264) return;  // the container carries them
+  std::string words = x265 ? "log-level=none" : "";
+  const auto add = [&](const std::string& word) { words += (words.empty() ? "" : ":") + word; };
+  if (format.mastering && format.mastering->has_primaries != 0 && format.mastering->has_luminance != 0)
+    add((x265 ? "master-display=" : "mastering-display=") + mastering_words(*format.mastering));
+  if (format.light)
+    add(fmt::format("{}={},{}", x265 ? "max-cll" : "cll", format.light->MaxCLL, format.light->MaxFALL));
+  if (!words.empty()) set_option(codec, x265 ? "x265-params" : "x264-params", words);
+}
+
+}  // namespace
+
+bool carries_fields(const AVOutputFormat& container, const EncoderChoice& choice, const VideoFormat& format) {
+  const std::string_view name = container.name;
+  if (choice.codec->id == AV_CODEC_ID_FFV1 && name != "matroska") return false;
+  return codes_fields(*choice.codec, format);
+}
+
 Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const EncoderOptions& options,
                  bool global_header)
     : time_base_(format.time_base) {
@@ -420,16 +464,16 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   c.ticks_per_frame = static_cast<int>(
       std::clamp<std::int64_t>(av_rescale_q(1, av_inv_q(c.framerate), c.time_base), 1, 1 << 20));
   if (global_header) c.flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  const bool interlaced = format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
   c.field_order = AV_FIELD_PROGRESSIVE;
-  if (interlaced && (choice.codec->capabilities & AV_CODEC_CAP_ENCODER_REORDERED_OPAQUE) != 0 &&
-      is_x26x(*choice.codec) && format.height % 4 == 0) {
-    c.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
+  if (is_interlaced(format) && codes_fields(*choice.codec, format)) {
     c.field_order = format.field_order;
+    if (choice.codec->id != AV_CODEC_ID_FFV1)
+      c.flags |= AV_CODEC_FLAG_INTERLACED_DCT | AV_CODEC_FLAG_INTERLACED_ME;
     // Each picture says which field is first, but x264 puts its default into the head of the stream.
     if (format.field_order == AV_FIELD_BB && has_option(c, "x264opts")) set_option(c, "x264opts", "bff=1");
   }
   set_quality(c, choice, options);
+  set_hdr_metadata(c, format);
   for (const auto& [name, value] : options.extra) {
     if (is_x26x(*choice.codec)) require_known(*choice.codec, name, value);
     set_option(c, name, value);

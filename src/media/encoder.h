@@ -57,6 +57,9 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
 void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
                    EncoderOptions& options);
 
+/// Whether interlaced pictures of `format` stay what they are: coded as fields, and marked as such.
+bool carries_fields(const AVOutputFormat& container, const EncoderChoice& choice, const VideoFormat& format);
+
 /// Not thread-safe; encodes on threads of its own.
 class Encoder {
  public:

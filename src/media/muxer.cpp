@@ -38,10 +38,24 @@ void copy_metadata(AVDictionary** to, const AVDictionary* from) {
   }
 }
 
-void copy_side_data(AVStream& to, const AVStream& from, bool with_display_matrix) {
+template <class T>
+void add_side_data(AVStream& stream, AVPacketSideDataType type, const T& value) {
+  std::uint8_t* data = av_stream_new_side_data(&stream, type, sizeof(T));
+  if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
+  std::memcpy(data, &value, sizeof(T));
+}
+
+/// What a new encoding of the pictures says about them anew, or no longer holds (Dolby Vision's own layer).
+bool is_of_the_coding(AVPacketSideDataType type) {
+  return type == AV_PKT_DATA_DISPLAYMATRIX || type == AV_PKT_DATA_MASTERING_DISPLAY_METADATA ||
+         type == AV_PKT_DATA_CONTENT_LIGHT_LEVEL || type == AV_PKT_DATA_DOVI_CONF ||
+         type == AV_PKT_DATA_CPB_PROPERTIES;
+}
+
+void copy_side_data(AVStream& to, const AVStream& from, bool same_coding) {
   for (int i = 0; i < from.nb_side_data; ++i) {
     const AVPacketSideData& side = from.side_data[i];
-    if (side.type == AV_PKT_DATA_DISPLAYMATRIX && !with_display_matrix) continue;
+    if (!same_coding && is_of_the_coding(side.type)) continue;
     std::uint8_t* data = av_stream_new_side_data(&to, side.type, side.size);
     if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
     std::memcpy(data, side.data, side.size);
@@ -176,12 +190,9 @@ void Muxer::add_video(const Source& source, const AVCodecContext& encoder, const
     av_dict_set(&stream.metadata, "alpha_mode", "1", 0);
   }
   copy_side_data(stream, from, false);
-  if (format.display_matrix) {
-    std::uint8_t* data =
-        av_stream_new_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, sizeof(*format.display_matrix));
-    if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
-    std::memcpy(data, format.display_matrix->data(), sizeof(*format.display_matrix));
-  }
+  if (format.display_matrix) add_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, *format.display_matrix);
+  if (format.mastering) add_side_data(stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, *format.mastering);
+  if (format.light) add_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, *format.light);
   video_.action = StreamAction::process;
   video_.index = stream.index;
   video_.time_base = encoder.time_base;

@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void fail(const fs::path& path, const std::string& what, int error) {
+[[noreturn]] void throw_system(const fs::path& path, const std::string& what, int error) {
   throw Error(ErrorCode::io, path.string() + ": " + what + ": " + std::generic_category().message(error));
 }
 
 void write_whole(const fs::path& path, std::string_view content) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) fail(path, "cannot create", errno);
+  if (fd < 0) throw_system(path, "cannot create", errno);
   std::size_t done = 0;
   while (done < content.size()) {
     const ssize_t n = ::write(fd, content.data() + done, content.size() - done);
@@ -32,10 +32,10 @@ void write_whole(const fs::path& path, std::string_view content) {
     } else if (n == 0 || errno != EINTR) {
       const int error = n == 0 ? EIO : errno;
       ::close(fd);
-      fail(path, "cannot write", error);
+      throw_system(path, "cannot write", error);
     }
   }
-  if (::close(fd) != 0) fail(path, "cannot write", errno);
+  if (::close(fd) != 0) throw_system(path, "cannot write", errno);
 }
 
 bool is_protected(const fs::path& path, const OutputFileOptions& options) {
@@ -121,7 +121,7 @@ OutputFolder::OutputFolder(FilePattern pattern, OutputFileOptions options)
        ("." + (fresh_ ? pattern_.folder.filename().string().substr(0, 64) : "pictures") + ".XXXXXX"))
           .string();
   if (::mkdtemp(name.data()) == nullptr)
-    fail(pattern_.folder, "cannot make a folder for the pictures", errno);
+    throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
   temporary_ = name;
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -153,7 +153,7 @@ void OutputFolder::move_into(const fs::path& folder) {
   }
   for (const std::string& name : names_) {
     if (::rename((temporary_ / name).c_str(), (folder / name).c_str()) != 0)
-      fail(folder / name, "cannot give the finished file its name", errno);
+      throw_system(folder / name, "cannot give the finished file its name", errno);
   }
   ::rmdir(temporary_.c_str());
   temporary_.clear();
@@ -165,7 +165,7 @@ void OutputFolder::commit() {
     return;
   }
   if (fresh_ && errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
-    fail(pattern_.folder, "cannot give the finished folder its name", errno);
+    throw_system(pattern_.folder, "cannot give the finished folder its name", errno);
   move_into(pattern_.folder);  // it exists, or has appeared meanwhile
 }
 
@@ -176,7 +176,7 @@ fs::path OutputFolder::commit_partial() {
   for (int i = 2; fs::exists(partial, ignored); ++i)
     partial = plain.string() + ".partial-" + std::to_string(i);
   if (::rename(temporary_.c_str(), partial.c_str()) != 0)
-    fail(partial, "cannot give the finished folder its name", errno);
+    throw_system(partial, "cannot give the finished folder its name", errno);
   temporary_.clear();
   return partial;
 }

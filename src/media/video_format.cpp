@@ -31,6 +31,23 @@ std::optional<std::array<std::int32_t, 9>> matrix_from(const void* data, std::si
   return matrix;
 }
 
+/// What the picture says, else what the container says.
+template <class T>
+std::optional<T> side_data(const AVFrame& frame, AVFrameSideDataType of_frame, const AVStream& stream,
+                           AVPacketSideDataType of_stream) {
+  T value{};
+  if (const AVFrameSideData* side = av_frame_get_side_data(&frame, of_frame);
+      side != nullptr && side->size >= sizeof(T)) {
+    std::memcpy(&value, side->data, sizeof(T));
+    return value;
+  }
+  std::size_t size = 0;
+  const std::uint8_t* data = av_stream_get_side_data(&stream, of_stream, &size);
+  if (data == nullptr || size < sizeof(T)) return std::nullopt;
+  std::memcpy(&value, data, sizeof(T));
+  return value;
+}
+
 /// `primary` unless it is one of FFmpeg's "unspecified" values.
 template <class T>
 T either(T primary, T fallback, T unspecified) {
@@ -115,6 +132,10 @@ VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const
   } else {
     format.field_order = AV_FIELD_PROGRESSIVE;
   }
+  format.mastering = side_data<AVMasteringDisplayMetadata>(first, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
+                                                           stream, AV_PKT_DATA_MASTERING_DISPLAY_METADATA);
+  format.light = side_data<AVContentLightMetadata>(first, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, stream,
+                                                   AV_PKT_DATA_CONTENT_LIGHT_LEVEL);
   std::size_t size = 0;
   const std::uint8_t* data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
   format.display_matrix = matrix_from(data, size);

@@ -8,6 +8,10 @@
 
 #include "media/ffmpeg.h"
 
+extern "C" {
+#include <libavutil/mastering_display_metadata.h>
+}
+
 namespace saccade::media {
 
 struct VideoFormat {
@@ -24,6 +28,8 @@ struct VideoFormat {
   AVChromaLocation chroma_location = AVCHROMA_LOC_UNSPECIFIED;
   AVFieldOrder field_order = AV_FIELD_UNKNOWN;
   std::optional<std::array<std::int32_t, 9>> display_matrix;
+  std::optional<AVMasteringDisplayMetadata> mastering;  ///< of the display that HDR was made on
+  std::optional<AVContentLightMetadata> light;          ///< how bright its pictures get
 };
 
 /// The eight ways a stored picture can be turned for display, angles clockwise; `other` is anything else

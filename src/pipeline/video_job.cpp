@@ -15,6 +15,7 @@
 #include "media/decoder.h"
 #include "media/encoder.h"
 #include "media/muxer.h"
+#include "media/picture_filter.h"
 #include "media/stream_plan.h"
 #include "pipeline/file_sink.h"
 #include "pipeline/frame_output.h"
@@ -36,6 +37,8 @@ constexpr int kSpareTokens = 2;
 constexpr int kBoundPerCpu = 4;
 /// Pictures of a live input that wait for the job.
 constexpr std::size_t kMostWaiting = 2;
+/// With fewer a sample, HLG and PQ show steps.
+constexpr int kHighDynamicRangeBits = 10;
 
 /// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the
 /// stage that leaves it and loaded with acquire by the next, since the scheduler's own hand-over is not
@@ -94,6 +97,7 @@ class VideoJob {
   void open_output();
   void read_first_frame();
   void plan_pictures();
+  void plan_flow();
   void plan_masks_only();
   void open_encoder();
   void open_frames();
@@ -106,6 +110,9 @@ class VideoJob {
   void end_at(std::int64_t pts);
   [[noreturn]] void throw_damaged() const;
   void require_limits(const AVFrame& frame) const;
+  media::FramePtr decoded_frame(std::vector<media::PacketPtr>& copied);
+  media::PictureFilterOptions needed_filter() const;
+  void start_filter(const media::PictureFilterOptions& options);
   void process(Token& token);
   void encode(Token& token);
   void report_progress();
@@ -122,6 +129,8 @@ class VideoJob {
   media::FramePtr first_;
   std::vector<media::PacketPtr> early_;  ///< read before the first picture came out of the decoder
   PictureFlow flow_;
+  std::unique_ptr<media::PictureFilter> filter_;
+  bool filter_ended_ = false;
   std::unique_ptr<Background> background_;
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<WorkFolder> folder_;
@@ -214,9 +223,22 @@ void VideoJob::open_output() {
   }
 }
 
+/// The next picture as it is to be worked on, or null at the end; `copied` as for decoded_frame().
+media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
+  if (!filter_) return decoded_frame(copied);
+  while (true) {
+    if (media::FramePtr frame = filter_->receive()) return frame;
+    if (filter_ended_) return nullptr;
+    const media::FramePtr frame = decoded_frame(copied);
+    if (!frame && !input_done_) return nullptr;
+    filter_->send(frame.get());
+    filter_ended_ = !frame;
+  }
+}
+
 /// The next picture of the range, or null at the end. Packets of other streams that come before it are added
 /// to `copied`.
-media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
+media::FramePtr VideoJob::decoded_frame(std::vector<media::PacketPtr>& copied) {
   const std::optional<std::int64_t> most = state_.options.frames;
   while (true) {
     if (media::FramePtr frame = decoder_->receive()) {
@@ -314,15 +336,64 @@ void VideoJob::read_first_frame() {
 }
 
 void VideoJob::plan_pictures() {
-  const JobOptions& options = state_.options;
   flow_.decoded = media::describe_video(source_.context(), source_.video(), *first_);
   first_pts_ = first_->pts;
   first_pts_known_ = true;
   expected_frames_ = source_.expected_frames();
-  if (options.frames)
-    expected_frames_ = expected_frames_ > 0 ? std::min(expected_frames_, *options.frames) : *options.frames;
+  if (const auto most = state_.options.frames)
+    expected_frames_ = expected_frames_ > 0 ? std::min(expected_frames_, *most) : *most;
   describe_input(state_, source_, flow_.decoded);
+  // What has to be done to the pictures first may depend on what the output can carry.
+  const std::size_t notices = state_.report.notices.size();
+  plan_flow();
+  if (const media::PictureFilterOptions filter = needed_filter(); filter.needed()) {
+    state_.report.notices.resize(notices);
+    start_filter(filter);
+    plan_flow();
+  }
+}
 
+/// Deinterlacing and tone mapping that are asked for, or that the plan made so far cannot do without.
+media::PictureFilterOptions VideoJob::needed_filter() const {
+  const JobOptions& options = state_.options;
+  const media::VideoFormat& decoded = flow_.decoded;
+  media::PictureFilterOptions filter;
+  const bool interlaced = decoded.field_order == AV_FIELD_TT || decoded.field_order == AV_FIELD_BB;
+  const bool carried =
+      result_.container != nullptr && media::carries_fields(*result_.container, result_.choice, flow_.result);
+  if (options.deinterlace == Deinterlace::on) filter.deinterlace = media::Deinterlace::all;
+  if (options.deinterlace == Deinterlace::automatic && interlaced && !carried)
+    filter.deinterlace = media::Deinterlace::flagged;
+  if (media::is_high_dynamic_range(decoded)) {
+    const bool pictures = request_.form == OutputForm::pictures || request_.form == OutputForm::video;
+    const bool too_few_bits =
+        pictures && av_pix_fmt_desc_get(flow_.result.pixel_format)->comp[0].depth < kHighDynamicRangeBits;
+    filter.tone_map = options.tonemap || too_few_bits;
+  }
+  return filter;
+}
+
+void VideoJob::start_filter(const media::PictureFilterOptions& options) {
+  if (options.deinterlace != media::Deinterlace::none)
+    state_.notice("the input is interlaced: the fields of each frame become one whole picture");
+  if (options.tone_map) {
+    state_.notice(state_.options.tonemap ? "high dynamic range is mapped to BT.709"
+                                         : "high dynamic range is mapped to BT.709: the output has 8 bits a "
+                                           "sample, which are too few for it");
+  }
+  filter_ = std::make_unique<media::PictureFilter>(options, flow_.decoded);
+  filter_->send(first_.get());
+  first_ = next_frame(early_);
+  if (!first_) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
+  flow_.decoded = filter_->result();
+}
+
+/// From decoded pictures to those that are written.
+void VideoJob::plan_flow() {
+  const JobOptions& options = state_.options;
+  const media::VideoFormat decoded = flow_.decoded;
+  flow_ = {};
+  flow_.decoded = decoded;
   if (request_.form == OutputForm::pictures) {
     flow_ = plan_picture_files(state_, flow_.decoded, request_.still);
     return;
@@ -395,7 +466,9 @@ void VideoJob::plan_pictures() {
     }
   }
   if (flow_.decoded.field_order == AV_FIELD_TT || flow_.decoded.field_order == AV_FIELD_BB) {
-    state_.notice("the input is interlaced: both fields of a frame are worked on together");
+    state_.notice(media::carries_fields(*result_.container, result_.choice, flow_.result)
+                      ? "the input is interlaced and stays so: both fields of a frame are worked on together"
+                      : "the input is interlaced; the result holds its fields but cannot say so");
   }
 }
 

@@ -49,12 +49,14 @@ TEST_F(Outputs, ContainersByName) {
     EXPECT_EQ(frame_times(scratch_ / name).size(), 10u) << name;
     const bool webm = std::string(name) == "out.webm";
     EXPECT_EQ(stream_value(scratch_ / name, "a:0", "codec_name"), webm ? "opus" : "aac") << name;
-    if (!webm)
+    if (!webm) {
       EXPECT_EQ(packet_hashes(scratch_ / name, "a:0").size(), packet_hashes(in_, "a:0").size()) << name;
+    }
   }
 }
 
 TEST_F(Outputs, EncodersByName) {
+  ffmpeg("-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v ffv1 {}", {in_});
   const std::pair<const char*, const char*> encoders[] = {
       {"libx264", "mp4"},     {"libx265", "mp4"},   {"libsvtav1", "mkv"},
       {"libvpx-vp9", "webm"}, {"prores_ks", "mov"}, {"ffv1", "mkv"},
@@ -139,7 +141,7 @@ TEST_F(Outputs, AnimatedPicturesKeepCountDelaysAndRepetitions) {
   // Delays of 0.1, 0.2, 0.1, 0.2, ... seconds.
   const auto gif = scratch_ / "in.gif", apng = scratch_ / "in.apng";
   const std::string frames =
-      "-f lavfi -i testsrc2=s=40x30:r=10:d=0.9 -vf select=not(eq(mod(n\\,3)\\,2)) -vsync vfr ";
+      "-f lavfi -i mandelbrot=s=40x30:r=10,trim=0:0.9,setpts=PTS -vf select=not(eq(mod(n\\,3)\\,2)) -vsync vfr ";
   ffmpeg(frames + "-loop 4 {}", {gif});
   ffmpeg(frames + "-plays 5 -f apng {}", {apng});
   EXPECT_EQ(media::read_animation(gif)->plays, 5);
@@ -242,7 +244,7 @@ TEST_F(Outputs, MasksAsPicturesOfOneEightAndSixteenBits) {
       const double position = (static_cast<double>(x) + 0.5) / 2 - 0.5, probability = position / 31;
       const double value = (at(gray, 2 * (64 * 20 + x)) * 256 + at(gray, 2 * (64 * 20 + x) + 1)) / 65535.0;
       if (depth == 1) {
-        EXPECT_EQ(value, probability > 0.5 ? 1 : 0) << x;
+        EXPECT_NEAR(value, probability > 0.5 ? 1 : 0, 1e-3) << x;  // as swscale spreads a bit
       } else {
         EXPECT_NEAR(value, probability, depth == 8 ? 0.003 : 5e-5) << x;
       }
