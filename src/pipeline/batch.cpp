@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "media/source.h"
+#include "pipeline/job_state.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
 
@@ -60,7 +61,7 @@ class Batch {
  public:
   Batch(const BatchOptions& options, const BatchCallbacks& callbacks, const NetworkFactory& make_network)
       : options_(options), callbacks_(callbacks), budget_(memory_budget(options.max_memory)) {
-    for (BatchItem& item : plan_batch(options)) report_.results.push_back({.item = std::move(item)});
+    for (BatchItem& item : plan_batch(options)) report_.results.emplace_back().item = std::move(item);
     check_shared_options();
     network_ = make_network();
     const int threads = options.job.threads > 0 ? options.job.threads : platform::available_cpus();
@@ -136,8 +137,7 @@ void Batch::run_job_of(BatchResult& result) {
   }
   std::int64_t bytes = 0;
   {
-    const media::Source source(
-        job.input, {.stream = job.stream, .cancel = callbacks_.cancel, .limits = job.media_limits});
+    const media::Source source(job.input, source_options(job, callbacks_.cancel));
     bytes = std::min(budget_, estimate_memory(source, job.threads));
   }
   {

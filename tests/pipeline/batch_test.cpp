@@ -127,7 +127,9 @@ TEST_F(Batch, OneThatFailsDoesNotStopTheOthers) {
       const bool bad = name == "bad.mp4" || name == "empty.png";
       EXPECT_EQ(result.state, bad ? BatchResult::State::failed : BatchResult::State::done) << name;
       ASSERT_EQ(result.error.has_value(), bad) << name;
-      if (bad) EXPECT_THAT(result.error->what(), HasSubstr(name));
+      if (bad) {
+        EXPECT_THAT(result.error->what(), HasSubstr(name));
+      }
       EXPECT_EQ(std::filesystem::exists(result.item.output), !bad) << name;
     }
     EXPECT_EQ(frame_times(out / "sub" / "a.mp4"), frame_times(in / "sub" / "a.mp4"));

@@ -174,7 +174,9 @@ TEST_F(Resume, AnotherJobIsRefusedWithWhatDiffers) {
   EXPECT_THAT(refused(o), HasSubstr("encoder.threads was"));
   o.threads = 0;
   o.max_isa = Isa::portable;
-  if (active_isa() != Isa::portable) EXPECT_THAT(refused(o), HasSubstr("isa was '"));
+  if (active_isa() != Isa::portable) {
+    EXPECT_THAT(refused(o), HasSubstr("isa was"));
+  }
   o.max_isa.reset();
   EXPECT_THAT(refused(o, fake([](int, int, const float*) { return 1.0f; }, 16, 16)), HasSubstr("model was"));
   const auto before = std::filesystem::last_write_time(in);
