@@ -56,6 +56,10 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"preset", o.preset},
                             {"encoder_options", extra},
                             {"start", o.start},
+                            {"precision", precision_name(o.precision)},
+                            {"max_memory", o.max_memory},
+                            {"deinterlace", static_cast<int>(o.deinterlace)},
+                            {"tonemap", o.tonemap},
                             {"segment_seconds", o.segment_seconds}};
   if (o.threshold) options["threshold"] = *o.threshold;
   if (o.resize) options["resize"] = static_cast<int>(*o.resize);
