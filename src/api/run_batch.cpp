@@ -8,8 +8,9 @@ namespace saccade {
 BatchReport run_batch(const BatchOptions& options, const BatchCallbacks& callbacks) {
   return pipeline::run_batch(options, callbacks, [&] {
     const JobOptions& job = options.job;
-    return pipeline::make_network(Model::load(job.model, job.limits, job.plan_cache), cpu::target(),
-                                  job.max_isa, job.max_memory);
+    return pipeline::make_network(
+        Model::load(job.model, job.limits, job.plan_cache), cpu::target(),
+        {.max_isa = job.max_isa, .max_memory = job.max_memory, .precision = job.precision});
   });
 }
 

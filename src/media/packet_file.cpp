@@ -15,7 +15,7 @@ namespace saccade::media {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kPacketBufferBytes = std::size_t{1} << 20;
 constexpr std::uint64_t kMagic = 0x31746b7064636173;  // "sacdpkt1"
 
 /// Of each packet, before its side data and its data.
@@ -63,7 +63,7 @@ void sync_folder(const std::filesystem::path& folder) {
 PacketWriter::PacketWriter(const std::filesystem::path& path) : path_(path) {
   fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd_ < 0) fail(path, "cannot create", errno);
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kPacketBufferBytes);
   append(buffer_, &kMagic, sizeof(kMagic));
   bytes_ = sizeof(kMagic);
 }
@@ -95,7 +95,7 @@ void PacketWriter::write(const AVPacket& packet) {
   std::memcpy(buffer_.data() + start, &head, sizeof(head));
   bytes_ += static_cast<std::int64_t>(buffer_.size() - start);
   ++packets_;
-  if (buffer_.size() >= kBufferBytes) flush();
+  if (buffer_.size() >= kPacketBufferBytes) flush();
 }
 
 void PacketWriter::flush() {
