@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include "cpu/simd/bf16.h"
+
 namespace saccade::cpu::avx2 {
 namespace {
 
@@ -148,6 +150,38 @@ struct Int {
     r[i].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
     r[i + 4].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
   }
+}
+
+/// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
+[[gnu::always_inline]] inline Vec load(const Bf16* p) {
+  const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(words, 16))};
+}
+[[gnu::always_inline]] inline void store(Bf16* p, Vec a) {
+  const __m256i u = _mm256_castps_si256(a.v),
+                odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+  const __m256i near = _mm256_add_epi32(_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff)), odd);
+  const __m256i quiet = _mm256_or_si256(u, _mm256_set1_epi32(0x400000));
+  const __m256i all =
+      _mm256_blendv_epi8(near, quiet, _mm256_castps_si256(_mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q)));
+  const __m256i words = _mm256_packus_epi32(_mm256_srli_epi32(all, 16), _mm256_setzero_si256());
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
+                   _mm256_castsi256_si128(_mm256_permute4x64_epi64(words, 0x08)));
+}
+[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
+  if (n == kLanes) return load(p);
+  Bf16 some[kLanes] = {};
+  for (int i = 0; i < n; ++i) some[i] = p[i];
+  return load(some);
+}
+[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
+  if (n == kLanes) {
+    store(p, a);
+    return;
+  }
+  Bf16 some[kLanes];
+  store(some, a);
+  for (int i = 0; i < n; ++i) p[i] = some[i];
 }
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.

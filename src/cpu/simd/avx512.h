@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include "cpu/simd/bf16.h"
+
 namespace saccade::cpu::avx512 {
 namespace {
 
@@ -154,6 +156,42 @@ struct Int {
     r[12 + c].v = _mm512_shuffle_f32x4(odd01, odd23, 0xDD);
   }
 }
+
+/// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs; the instruction
+/// of AVX512_BF16 also turns denormal numbers into zeros.
+[[gnu::always_inline]] inline Vec widen_lanes(__m256i words) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(words), 16))};
+}
+[[gnu::always_inline]] inline __m256i narrow_lanes(Vec a) {
+#ifdef __AVX512BF16__
+  return reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(a.v));
+#else
+  const __m512i u = _mm512_castps_si512(a.v),
+                odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+  const __m512i near = _mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd);
+  const __m512i all = _mm512_mask_or_epi32(near, is_nan(a).v, u, _mm512_set1_epi32(0x400000));
+  return _mm512_cvtepi32_epi16(_mm512_srli_epi32(all, 16));
+#endif
+}
+[[gnu::always_inline]] inline Vec load(const Bf16* p) {
+  return widen_lanes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+[[gnu::always_inline]] inline void store(Bf16* p, Vec a) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), narrow_lanes(a));
+}
+[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
+  return widen_lanes(_mm256_maskz_loadu_epi16(first(n).v, p));
+}
+[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
+  _mm256_mask_storeu_epi16(p, first(n).v, narrow_lanes(a));
+}
+#ifdef __AVX512BF16__
+/// c + the products of the two bfloat16 of each word: the upper ones are added first, each sum rounded;
+/// denormal numbers count as zeros.
+[[gnu::always_inline]] inline Vec add_bf16_pairs(Vec c, Int a, Int b) {
+  return {_mm512_dpbf16_ps(c.v, reinterpret_cast<__m512bh>(a.v), reinterpret_cast<__m512bh>(b.v))};
+}
+#endif
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8. A vector of 32-bit
 /// lanes: GCC 12 copies and spills a __m512i around every vpdpbusd.

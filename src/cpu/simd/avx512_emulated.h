@@ -5,6 +5,8 @@
 
 #include <immintrin.h>
 
+#include "cpu/simd/bf16.h"
+
 namespace saccade::cpu::avx512_emulated {
 namespace {
 
@@ -217,6 +219,59 @@ struct Int {
     for (int j = 0; j < 16; ++j) column[j] = rows[j][i];
     r[i] = load(column);
   }
+}
+
+/// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
+[[gnu::always_inline]] inline __m256 widen_eight(__m128i words) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16));
+}
+[[gnu::always_inline]] inline __m128i narrow_eight(__m256 a) {
+  const __m256i u = _mm256_castps_si256(a),
+                odd = _mm256_and_si256(_mm256_srli_epi32(u, 16), _mm256_set1_epi32(1));
+  const __m256i near = _mm256_add_epi32(_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff)), odd);
+  const __m256i quiet = _mm256_or_si256(u, _mm256_set1_epi32(0x400000));
+  const __m256i all = _mm256_blendv_epi8(near, quiet, _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q)));
+  const __m256i words = _mm256_packus_epi32(_mm256_srli_epi32(all, 16), _mm256_setzero_si256());
+  return _mm256_castsi256_si128(_mm256_permute4x64_epi64(words, 0x08));
+}
+[[gnu::always_inline]] inline Vec load(const Bf16* p) {
+  const auto* half = reinterpret_cast<const __m128i*>(p);
+  return {widen_eight(_mm_loadu_si128(half)), widen_eight(_mm_loadu_si128(half + 1))};
+}
+[[gnu::always_inline]] inline void store(Bf16* p, Vec a) {
+  auto* half = reinterpret_cast<__m128i*>(p);
+  _mm_storeu_si128(half, narrow_eight(a.lo));
+  _mm_storeu_si128(half + 1, narrow_eight(a.hi));
+}
+[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
+  Bf16 some[kLanes] = {};
+  for (int i = 0; i < n; ++i) some[i] = p[i];
+  return load(some);
+}
+[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
+  Bf16 some[kLanes];
+  store(some, a);
+  for (int i = 0; i < n; ++i) p[i] = some[i];
+}
+/// Denormal numbers as zeros of their sign.
+[[gnu::always_inline]] inline __m256 flush(__m256 a) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+  const __m256 small = _mm256_cmp_ps(_mm256_andnot_ps(sign, a), _mm256_set1_ps(1.17549435e-38f), _CMP_LT_OQ);
+  return _mm256_blendv_ps(a, _mm256_and_ps(a, sign), small);
+}
+[[gnu::always_inline]] inline __m256 add_bf16_pairs(__m256 c, __m256i a, __m256i b) {
+  const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+  const __m256 a1 = flush(_mm256_castsi256_ps(_mm256_and_si256(a, upper)));
+  const __m256 b1 = flush(_mm256_castsi256_ps(_mm256_and_si256(b, upper)));
+  const __m256 a0 = flush(_mm256_castsi256_ps(_mm256_slli_epi32(a, 16)));
+  const __m256 b0 = flush(_mm256_castsi256_ps(_mm256_slli_epi32(b, 16)));
+  c = flush(_mm256_fmadd_ps(a1, b1, flush(c)));
+  return flush(_mm256_fmadd_ps(a0, b0, c));
+}
+/// c + the products of the two bfloat16 of each word: the upper ones are added first, each sum rounded;
+/// denormal numbers count as zeros.
+[[gnu::always_inline]] inline Vec add_bf16_pairs(Vec c, Int a, Int b) {
+  return {add_bf16_pairs(c.lo, a.lo, b.lo), add_bf16_pairs(c.hi, a.hi, b.hi)};
 }
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.

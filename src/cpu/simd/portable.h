@@ -3,6 +3,8 @@
 
 #include <emmintrin.h>
 
+#include "cpu/simd/bf16.h"
+
 namespace saccade::cpu::portable {
 namespace {
 
@@ -176,6 +178,36 @@ struct Int {
 
 [[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
   _MM_TRANSPOSE4_PS(r[0].v, r[1].v, r[2].v, r[3].v);
+}
+
+/// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
+[[gnu::always_inline]] inline Vec load(const Bf16* p) {
+  const __m128i half = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return {_mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), half))};
+}
+[[gnu::always_inline]] inline void store(Bf16* p, Vec a) {
+  const __m128i u = _mm_castps_si128(a.v), odd = _mm_and_si128(_mm_srli_epi32(u, 16), _mm_set1_epi32(1));
+  const __m128i near = _mm_add_epi32(_mm_add_epi32(u, _mm_set1_epi32(0x7fff)), odd);
+  const __m128i nan = _mm_castps_si128(_mm_cmpunord_ps(a.v, a.v));
+  const __m128i quiet = _mm_or_si128(u, _mm_set1_epi32(0x400000));
+  const __m128i all = _mm_or_si128(_mm_and_si128(nan, quiet), _mm_andnot_si128(nan, near));
+  const __m128i words = _mm_srai_epi32(all, 16);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(words, words));
+}
+[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
+  if (n == kLanes) return load(p);
+  Bf16 some[kLanes] = {};
+  for (int i = 0; i < n; ++i) some[i] = p[i];
+  return load(some);
+}
+[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
+  if (n == kLanes) {
+    store(p, a);
+    return;
+  }
+  Bf16 some[kLanes];
+  store(some, a);
+  for (int i = 0; i < n; ++i) p[i] = some[i];
 }
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
