@@ -169,6 +169,36 @@ void add_programs(std::vector<Case>& cases) {
   cases.push_back(chain("constant operand", {"Add %0 %1"}, {tensor({3, 40}), constant({40})}));
 }
 
+/// All that there is so far with operands stored as bf16: all of them, the first only, all but the first.
+void add_narrow(std::vector<Case>& cases) {
+  for (const Case& test : std::vector<Case>(cases)) {
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < test.inputs.size(); ++i) all.push_back(i);
+    cases.push_back(stored_narrow(test, all, DType::bf16));
+    cases.push_back(stored_narrow(test, {0}));
+    if (all.size() > 1) cases.push_back(stored_narrow(test, {all.begin() + 1, all.end()}, DType::bf16));
+  }
+  // A conversion alone, of everything that there is.
+  for (const DType from : {DType::f32, DType::bf16}) {
+    const DType to = from == DType::f32 ? DType::bf16 : DType::f32;
+    const float nan = std::nanf("");
+    for (const std::int64_t count : {1, 7, 8, 17, 700}) {
+      std::vector<float> values;
+      const float some[] = {nan,         INFINITY, -INFINITY, 0.0f,        -0.0f,       3.4e38f,
+                            -3.4e38f,    1e-40f,   1.0039f,   1.00390625f, 1.01171875f, -1.00390625f,
+                            1.00390637f, 0.1f,     1e-38f,    65504.0f};
+      for (std::int64_t i = 0; i < count; ++i) values.push_back(some[i % 16]);
+      Case test = chain(std::string("convert ") + dtype_name(from) + " " + std::to_string(count),
+                        {"Clip %0 -inf inf"}, {tensor({count})});
+      test.inputs[0].value = Tensor::of<float>({count}, std::span<const float>(values));
+      test.tolerance = 0;
+      if (from == DType::bf16) test = stored_narrow(std::move(test), {0});
+      if (to == DType::bf16) test = stored_narrow(std::move(test), {}, to);
+      cases.push_back(std::move(test));
+    }
+  }
+}
+
 /// Dequantise, compute, quantise; every operand may be bytes.
 void add_bytes(std::vector<Case>& cases) {
   const std::vector<std::string> sum{"Sub %0 3",  "Mul %2 0.03125",   "Mul %1 0.0517578125",
@@ -229,6 +259,7 @@ std::vector<Case> elementwise_cases() {
   add_functions(cases);
   add_broadcasts(cases);
   add_programs(cases);
+  add_narrow(cases);
   add_bytes(cases);
   return cases;
 }

@@ -17,6 +17,7 @@
 #include "cpu/operand.h"
 #include "cpu/stored_kernel.h"
 #include "cpu/target.h"
+#include "ops/convert.h"
 #include "ops/infer.h"
 #include "platform/thread_pool.h"
 
@@ -46,6 +47,10 @@ Tensor random_tensor(const Input& input, std::uint64_t seed) {
       break;
     case DType::f64:
       for (std::int64_t i = 0; i < n; ++i) t.data<double>()[i] = range(generator);
+      break;
+    case DType::bf16:
+      for (std::int64_t i = 0; i < n; ++i)
+        t.data<BFloat16>()[i] = to_bfloat16(static_cast<float>(range(generator)));
       break;
     case DType::boolean:
       for (std::int64_t i = 0; i < n; ++i) static_cast<std::uint8_t*>(t.raw())[i] = generator() & 1;
@@ -276,13 +281,20 @@ void compare(const Tensor& got, const Tensor& want, double tolerance) {
   double largest = 0;
   for (std::int64_t i = 0; i < want.count(); ++i)
     if (std::isfinite(as_double(want, i))) largest = std::max(largest, std::fabs(as_double(want, i)));
-  const double allowed = tolerance * (largest > 0 ? largest : 1);
+  const double exact = tolerance * (largest > 0 ? largest : 1);
+  std::int64_t otherwise = 0;  // rounded the other way
   for (std::int64_t i = 0; i < want.count(); ++i) {
     const double g = as_double(got, i), w = as_double(want, i);
     if (std::isnan(w) ? std::isnan(g) : g == w) continue;
+    double allowed = exact;
+    if (want.dtype() == DType::bf16) {
+      if (std::fabs(g - w) > exact) ++otherwise;
+      allowed += std::ldexp(1.0, std::ilogb(w == 0 ? exact : w) - 7);
+    }
     ASSERT_LE(std::fabs(g - w), allowed) << "element " << position(want.shape(), i) << ": " << g
                                          << " instead of " << w << " (largest magnitude " << largest << ")";
   }
+  EXPECT_LE(otherwise, 2 + want.count() / 50) << "rounded the other way, of " << want.count();
 }
 
 /// Items [n, n + 1) of the batch.
@@ -457,6 +469,22 @@ Input absent() {
   Input input;
   input.present = false;
   return input;
+}
+
+Case stored_narrow(Case test, const std::vector<std::size_t>& slots, std::optional<DType> to) {
+  test.name += " stored as bf16";
+  for (const std::size_t slot : slots) {
+    if (slot >= test.inputs.size() || !test.inputs[slot].present) continue;
+    Input& input = test.inputs[slot];
+    input.dtype = DType::bf16;
+    if (input.value) input.value = ops::convert(*input.value, DType::bf16);
+    test.name += " " + std::to_string(slot);
+  }
+  if (to) {
+    test.attributes["to"] = std::string(dtype_name(*to));
+    test.name += std::string(" to ") + dtype_name(*to);
+  }
+  return test;
 }
 
 std::vector<const KernelDesc*> candidates(const Case& test, std::string* refusals) {

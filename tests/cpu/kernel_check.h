@@ -41,8 +41,8 @@ struct Case {
   ir::Attributes attributes;
   std::vector<Input> inputs;
   std::vector<Place> outputs = {Place{}};
-  /// Largest error allowed, relative to the largest magnitude of the reference's output. 0: equal bit for
-  /// bit.
+  /// Largest error allowed, relative to the largest magnitude of the reference's output, and where the result
+  /// is bf16 a few elements may be rounded the other way. 0: equal bit for bit.
   double tolerance = 0;
   /// Kernels whose names start with this must accept the case, one for each instruction set that has any of
   /// them.
@@ -62,6 +62,8 @@ Input integers(std::vector<std::int64_t> values);
 Input of_type(DType dtype, Input input);
 Input in_range(double low, double high, Input input);
 Input absent();
+/// The case with these inputs stored as bf16 and, where asked, the result stored as `to`.
+Case stored_narrow(Case test, const std::vector<std::size_t>& slots, std::optional<DType> to = std::nullopt);
 Place nhwc(std::int64_t before = 0, std::int64_t after = 0);
 
 /// Every kernel under test: what this machine can run, and the emulated tables of what it cannot.

@@ -135,6 +135,10 @@ std::vector<Case> resize_cases() {
   cases.push_back(planar(how("cubic"), {1, 3, 29, 48}, 15, 13));
   cases.push_back(planar(antialias, {1, 2, 20, 30}, 7, 9));
   cases.push_back(planar(antialias, {1, 2, 20, 30}, 40, 31));
+  for (const Case& test : std::vector<Case>(cases))
+    if (test.inputs[0].place.layout == Layout::channels_last &&
+        test.outputs[0].layout == Layout::channels_last)
+      cases.push_back(stored_narrow(test, {0}));
   return cases;
 }
 

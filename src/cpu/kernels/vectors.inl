@@ -1,7 +1,9 @@
-// Runs of neighbouring floats as vectors; included inside the namespace of each instruction set.
+// Runs of neighbouring floats, or Bf16 as floats, as vectors; included inside the namespace of each instruction set.
 
-[[gnu::always_inline]] inline Vec load_part(const float* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
-[[gnu::always_inline]] inline void store_part(float* p, int n, Vec v) {
+template <class T>
+[[gnu::always_inline]] inline Vec load_part(const T* p, int n) { return n == kLanes ? load(p) : load_first(p, n); }
+template <class T>
+[[gnu::always_inline]] inline void store_part(T* p, int n, Vec v) {
   if (n == kLanes)
     store(p, v);
   else

@@ -8,6 +8,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/packed.h"
+#include "cpu/storage.h"
 
 namespace saccade::cpu {
 
@@ -120,7 +121,7 @@ double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const auto values = static_cast<double>(q.groups * (q.in_h * q.in_w + q.filters * q.out_h * q.out_w));
   return static_cast<double>(q.batch) * (q.multiply_adds() / (0.6 * multiply_adds_per_ns(kIsa)) +
-                                         values * sizeof(float) / bytes_per_ns(kIsa));
+                                         values * element_size(query) / bytes_per_ns(kIsa));
 }
 
 template <Isa kIsa>
@@ -130,6 +131,8 @@ PreparedKernel prepare_for(const KernelQuery& query) {
 
 // A residual is read before the output is written, element by element.
 constexpr std::uint32_t kInPlace = 1u << 3;
+// Inputs that are data: the picture and the residual.
+constexpr std::uint32_t kData = 1u << 0 | 1u << 3;
 
 constexpr KernelDesc kKernels[] = {
     {"depthwise.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>,
@@ -138,6 +141,12 @@ constexpr KernelDesc kKernels[] = {
      avx2::depthwise_conv, kInPlace},
     {"depthwise.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
      prepare_for<Isa::portable>, portable::depthwise_conv, kInPlace},
+    {"depthwise.avx512.bf16", "Conv", Isa::avx512, false, can_run_bf16<can_run, kData>, cost<Isa::avx512>,
+     prepare_bf16<prepare_for<Isa::avx512>>, avx512::depthwise_conv_bf16, kInPlace},
+    {"depthwise.avx2.bf16", "Conv", Isa::avx2, false, can_run_bf16<can_run, kData>, cost<Isa::avx2>,
+     prepare_bf16<prepare_for<Isa::avx2>>, avx2::depthwise_conv_bf16, kInPlace},
+    {"depthwise.portable.bf16", "Conv", Isa::portable, false, can_run_bf16<can_run, kData>,
+     cost<Isa::portable>, prepare_bf16<prepare_for<Isa::portable>>, portable::depthwise_conv_bf16, kInPlace},
 };
 
 }  // namespace

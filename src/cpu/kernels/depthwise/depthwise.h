@@ -6,6 +6,7 @@
 
 #include "compiler/kernel_args.h"
 #include "cpu/activation.h"
+#include "cpu/simd/bf16.h"
 
 namespace saccade::cpu {
 
@@ -29,42 +30,51 @@ struct DepthwiseParams {
   bool has_residual, residual_last;
   const float* weights;  ///< [block of kLanes channels][tap][kLanes], zeros behind the last channel
   const float* bias;     ///< [block][kLanes]
-  const float* zeros;    ///< `group` of them: what a tap outside of the map reads
+  const void* zeros;     ///< `group` of them: what a tap outside of the map reads
   Epilogue epilogue;
 };
 
-/// Output rows [top, bottom) and channels [first, last) of one image. Pointers are to row 0, column 0 at
-/// channel `first`.
+/// Output rows [top, bottom) and channels [first, last) of one image, stored as T, float or Bf16. Pointers
+/// are to row 0, column 0 at channel `first`.
+template <class T>
 struct DepthwiseTask {
   const DepthwiseParams* p;
-  const float* src;
-  const float* residual;  ///< or nullptr
-  float* dst;
+  const T* src;
+  const T* residual;  ///< or nullptr
+  T* dst;
   std::int64_t top, bottom, first, last;
   void* table;        ///< room for p->table_floats floats
-  std::int64_t wrap;  ///< input rows from this one on lie `ring` floats earlier
+  std::int64_t wrap;  ///< input rows from this one on lie `ring` elements earlier
   std::int64_t ring;
 };
 inline constexpr std::int64_t kNoWrap = std::int64_t{1} << 62;
 
-// depthwise_conv is the kernel; depthwise_rows does one task of a convolution with one output channel an
-// input channel, all rows where it is cut into phases.
+// depthwise_conv and depthwise_conv_bf16 are kernels; depthwise_rows does one task of a convolution with one
+// output channel an input channel, all rows where it is cut into phases.
 
 namespace portable {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-void depthwise_rows(const DepthwiseTask& task) noexcept;
+void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
+void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace portable
 namespace avx2 {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-void depthwise_rows(const DepthwiseTask& task) noexcept;
+void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
+void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-void depthwise_rows(const DepthwiseTask& task) noexcept;
+void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
+void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
-void depthwise_rows(const DepthwiseTask& task) noexcept;
+void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
+void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

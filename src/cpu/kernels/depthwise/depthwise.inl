@@ -1,4 +1,5 @@
-// Depthwise convolution over channels-last values: a vector is kLanes neighbouring channels of one pixel.
+// Depthwise convolution over channels-last values: a vector is kLanes neighbouring channels of one pixel. T is what
+// data are stored as, float or Bf16.
 // Included inside the namespace of each instruction set.
 //
 // A task is a band of output rows of one image and a group of channels. It is walked in pieces of columns
@@ -13,7 +14,8 @@
 
 #include "cpu/kernels/depthwise/tile.inl"
 
-inline Lane lane_of(const DepthwiseTask& task, std::int64_t c) {
+template <class T>
+inline Lane<T> lane_of(const DepthwiseTask<T>& task, std::int64_t c) {
   const DepthwiseParams& p = *task.p;
   const std::int64_t offset = c - task.first, left = task.last - c;
   return {&p,
@@ -25,7 +27,8 @@ inline Lane lane_of(const DepthwiseTask& task, std::int64_t c) {
           left < kLanes ? static_cast<int>(left) : kLanes};
 }
 
-inline const float* row_at(const DepthwiseTask& task, std::int64_t row) {
+template <class T>
+inline const T* row_at(const DepthwiseTask<T>& task, std::int64_t row) {
   return task.src + row * task.p->src_row - (row >= task.wrap ? task.ring : 0);
 }
 
@@ -33,7 +36,8 @@ inline const float* row_at(const DepthwiseTask& task, std::int64_t row) {
 constexpr int kMostRows = 5 + 2;
 
 /// The rows y and y + 1; fills `at` where the window is small enough.
-inline RowPair pair_at(const DepthwiseTask& task, std::int64_t y, const float* (&at)[kMostRows]) {
+template <class T>
+inline RowPair<T> pair_at(const DepthwiseTask<T>& task, std::int64_t y, const T* (&at)[kMostRows]) {
   const DepthwiseParams& p = *task.p;
   const std::int64_t start = y * p.stride_y - p.pad_top;
   const int rows = y + 1 < task.bottom ? 2 : 1;
@@ -47,12 +51,13 @@ inline RowPair pair_at(const DepthwiseTask& task, std::int64_t y, const float* (
 }
 
 /// The taps of the tile at column x that touch the map; returns how many.
-inline int fill_table(const DepthwiseTask& task, TableTap* taps, RowPair pair, std::int64_t x) {
+template <class T>
+inline int fill_table(const DepthwiseTask<T>& task, TableTap<T>* taps, RowPair<T> pair, std::int64_t x) {
   const DepthwiseParams& p = *task.p;
   int count = 0;
   for (std::int64_t ky = 0; ky < p.kernel_y; ++ky) {
     for (std::int64_t kx = 0; kx < p.kernel_x; ++kx) {
-      TableTap& tap = taps[count];
+      TableTap<T>& tap = taps[count];
       bool used = false;
       for (int r = 0; r < kRows; ++r) {
         const std::int64_t row = (pair.y + r) * p.stride_y - p.pad_top + ky * p.dilation_y;
@@ -61,7 +66,7 @@ inline int fill_table(const DepthwiseTask& task, TableTap* taps, RowPair pair, s
           const std::int64_t column = (x + c) * p.stride_x - p.pad_left + kx * p.dilation_x;
           const bool inside = row_inside && x + c < p.dst_width && column >= 0 && column < p.src_width;
           used = used || inside;
-          tap.at[r * kColumns + c] = inside ? row_at(task, row) + column * p.src_pixel : p.zeros;
+          tap.at[r * kColumns + c] = inside ? row_at(task, row) + column * p.src_pixel : static_cast<const T*>(p.zeros);
         }
       }
       tap.weights = p.weights + (ky * p.kernel_x + kx) * kLanes;
@@ -71,15 +76,16 @@ inline int fill_table(const DepthwiseTask& task, TableTap* taps, RowPair pair, s
   return count;
 }
 
-inline void table_columns(const DepthwiseTask& task, std::int64_t x) {
+template <class T>
+inline void table_columns(const DepthwiseTask<T>& task, std::int64_t x) {
   const int left = static_cast<int>(task.p->dst_width - x), columns = left < kColumns ? left : kColumns;
-  TableTap* const taps = static_cast<TableTap*>(task.table);
-  const float* at[kMostRows];
+  TableTap<T>* const taps = static_cast<TableTap<T>*>(task.table);
+  const T* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
-    const RowPair pair = pair_at(task, y, at);
+    const RowPair<T> pair = pair_at(task, y, at);
     const int count = fill_table(task, taps, pair, x);
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
-      const Lane lane = lane_of(task, c);
+      const Lane<T> lane = lane_of(task, c);
       if (lane.count == kLanes)
         table_tile<false>(lane, c - task.first, pair, x, columns, taps, count);
       else
@@ -96,20 +102,20 @@ struct Piece {
   std::int64_t right_x, right;  ///< likewise at the right edge
 };
 
-template <int kKernel, int kStride, bool kTail>
-[[gnu::always_inline]] inline void run_piece(const Lane& lane, RowPair pair, const Piece& piece) {
+template <int kKernel, int kStride, bool kTail, class T>
+[[gnu::always_inline]] inline void run_piece(const Lane<T>& lane, RowPair<T> pair, const Piece& piece) {
   if (piece.left > 0) edge_columns<kKernel, kStride, kTail>(lane, pair, piece.left_x, piece.left, 0);
   if (piece.x < piece.end) inner_columns<kKernel, kStride, kTail>(lane, pair, piece.x, piece.end);
   if (piece.right > 0) edge_columns<kKernel, kStride, kTail>(lane, pair, piece.right_x, 0, piece.right);
 }
 
-template <int kKernel, int kStride>
-void run_pieces(const DepthwiseTask& task, const Piece& piece) {
-  const float* at[kMostRows];
+template <int kKernel, int kStride, class T>
+void run_pieces(const DepthwiseTask<T>& task, const Piece& piece) {
+  const T* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
-    const RowPair pair = pair_at(task, y, at);
+    const RowPair<T> pair = pair_at(task, y, at);
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
-      const Lane lane = lane_of(task, c);
+      const Lane<T> lane = lane_of(task, c);
       if (lane.count == kLanes)
         run_piece<kKernel, kStride, false>(lane, pair, piece);
       else
@@ -118,8 +124,8 @@ void run_pieces(const DepthwiseTask& task, const Piece& piece) {
   }
 }
 
-template <int kKernel, int kStride>
-void run_task(const DepthwiseTask& task) {
+template <int kKernel, int kStride, class T>
+void run_task(const DepthwiseTask<T>& task) {
   constexpr std::int64_t kMostOutside = (kKernel - 1) / 2;
   const DepthwiseParams& p = *task.p;
   // Columns that the tile at x reaches to the left and right of the map.
@@ -155,7 +161,8 @@ void run_task(const DepthwiseTask& task) {
   for (; x < p.dst_width; x += kColumns) table_columns(task, x);
 }
 
-inline void run_any_task(const DepthwiseTask& task) {
+template <class T>
+inline void run_any_task(const DepthwiseTask<T>& task) {
   const DepthwiseParams& p = *task.p;
   const bool square =
       p.kernel_y == p.kernel_x && p.stride_y == p.stride_x && p.dilation_y == 1 && p.dilation_x == 1;
@@ -173,15 +180,16 @@ inline void run_any_task(const DepthwiseTask& task) {
 }
 
 /// Copies the task's input rows with each channel repeated `multiplier` times; returns where row 0 would be.
-inline const float* spread_channels(const DepthwiseTask& task, float* scratch) {
+template <class T>
+inline const T* spread_channels(const DepthwiseTask<T>& task, T* scratch) {
   const DepthwiseParams& p = *task.p;
   const std::int64_t low = task.top * p.stride_y - p.pad_top;
   const std::int64_t high = (task.bottom - 1) * p.stride_y - p.pad_top + (p.kernel_y - 1) * p.dilation_y + 1;
   const std::int64_t from = low < 0 ? 0 : low, to = high < p.src_height ? high : p.src_height;
-  float* out = scratch;
+  T* out = scratch;
   for (std::int64_t y = from; y < to; ++y) {
     for (std::int64_t x = 0; x < p.src_width; ++x) {
-      const float* in = task.src + y * p.src_row + x * p.src_pixel;
+      const T* in = task.src + y * p.src_row + x * p.src_pixel;
       for (std::int64_t c = task.first; c < task.last; ++c) *out++ = in[c / p.multiplier];
       out += p.group - (task.last - task.first);
     }
@@ -204,7 +212,8 @@ inline PhaseAxis phase_axis(std::int64_t phase, std::int64_t dilation, std::int6
 }
 
 /// Turns the task into that of one phase of a dilated convolution; `p` becomes its parameters.
-inline void enter_phase(DepthwiseTask& task, DepthwiseParams& p, std::int64_t phase_y, std::int64_t phase_x) {
+template <class T>
+inline void enter_phase(DepthwiseTask<T>& task, DepthwiseParams& p, std::int64_t phase_y, std::int64_t phase_x) {
   const PhaseAxis y = phase_axis(phase_y, p.dilation_y, p.pad_top, p.src_height, p.dst_height);
   const PhaseAxis x = phase_axis(phase_x, p.dilation_x, p.pad_left, p.src_width, p.dst_width);
   task.src += y.src * p.src_row + x.src * p.src_pixel;
@@ -218,7 +227,8 @@ inline void enter_phase(DepthwiseTask& task, DepthwiseParams& p, std::int64_t ph
   task.p = &p;
 }
 
-inline void run_all_phases(const DepthwiseTask& whole) {
+template <class T>
+inline void run_all_phases(const DepthwiseTask<T>& whole) {
   if (whole.p->phases_y * whole.p->phases_x <= 1) {
     run_any_task(whole);
     return;
@@ -226,13 +236,14 @@ inline void run_all_phases(const DepthwiseTask& whole) {
   for (std::int64_t phase_y = 0; phase_y < whole.p->phases_y; ++phase_y)
     for (std::int64_t phase_x = 0; phase_x < whole.p->phases_x; ++phase_x) {
       DepthwiseParams p = *whole.p;
-      DepthwiseTask task = whole;
+      DepthwiseTask<T> task = whole;
       enter_phase(task, p, phase_y, phase_x);
       task.top = 0, task.bottom = p.dst_height;
       if (task.bottom > 0) run_any_task(task);
     }
 }
 
+template <class T>
 inline void run_depthwise(const compiler::KernelArgs& args) {
   const DepthwiseParams& whole = *static_cast<const DepthwiseParams*>(args.state);
   for (std::int64_t t = args.begin; t < args.end; ++t) {
@@ -245,14 +256,14 @@ inline void run_depthwise(const compiler::KernelArgs& args) {
     left /= whole.phases_x;
     const std::int64_t phase_y = left % whole.phases_y, image = left / whole.phases_y;
     DepthwiseParams p = whole;
-    DepthwiseTask task{};
+    DepthwiseTask<T> task{};
     task.p = &p;
     task.first = group * p.group;
     task.last = task.first + p.group < p.channels ? task.first + p.group : p.channels;
-    task.src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+    task.src = static_cast<const T*>(args.src[0]) + image * p.src_image;
     if (p.has_residual)
-      task.residual = static_cast<const float*>(args.src[3]) + image * p.residual_image + task.first;
-    task.dst = static_cast<float*>(args.dst[0]) + image * p.dst_image + task.first;
+      task.residual = static_cast<const T*>(args.src[3]) + image * p.residual_image + task.first;
+    task.dst = static_cast<T*>(args.dst[0]) + image * p.dst_image + task.first;
     task.table = args.thread_scratch;
     task.wrap = kNoWrap;
     if (p.phases_y * p.phases_x > 1) enter_phase(task, p, phase_y, phase_x);
@@ -260,7 +271,8 @@ inline void run_depthwise(const compiler::KernelArgs& args) {
     task.bottom = task.top + p.band < p.dst_height ? task.top + p.band : p.dst_height;
     if (task.top >= task.bottom) continue;  // a phase may have fewer rows than another
     if (p.multiplier > 1) {
-      task.src = spread_channels(task, static_cast<float*>(args.thread_scratch) + p.table_floats);
+      task.src = spread_channels(
+          task, reinterpret_cast<T*>(static_cast<float*>(args.thread_scratch) + p.table_floats));
       p.src_pixel = p.group;
       p.src_row = p.src_width * p.group;
     } else {

@@ -1,5 +1,5 @@
-// The register tiles of depthwise convolution: kRows x kColumns outputs of one vector of channels. Included
-// inside the namespace of each instruction set.
+// The register tiles of depthwise convolution: kRows x kColumns outputs of one vector of channels. T is what data are
+// stored as, float or Bf16; filters, biases and sums are floats. Included inside the namespace of each instruction set.
 
 #include "cpu/kernels/epilogue.inl"
 
@@ -7,11 +7,12 @@ constexpr int kColumns = 4;
 constexpr int kRows = 2;
 
 /// One vector of channels of a task.
+template <class T>
 struct Lane {
   const DepthwiseParams* p;
   std::int64_t offset;  ///< of its channels in a pixel of the input, from the task's first on
-  const float* residual;  ///< nullptr: none
-  float* dst;
+  const T* residual;  ///< nullptr: none
+  T* dst;
   const float* weights;  ///< [tap][kLanes]
   Vec bias;
   int count;  ///< channels in use: kLanes except at the end of the task's last group
@@ -19,22 +20,23 @@ struct Lane {
 
 /// Output rows y and, where `rows` is 2, y + 1. Of the input rows from y * stride - pad on, [first, last) are
 /// in the map; `at` says where they lie, at column 0 and the task's first channel.
+template <class T>
 struct RowPair {
   std::int64_t y;
   int rows;
   std::int64_t first, last;
-  const float* const* at;
+  const T* const* at;
 };
 
-template <bool kTail>
-[[gnu::always_inline]] inline Vec read(const float* p, int count) {
+template <bool kTail, class T>
+[[gnu::always_inline]] inline Vec read(const T* p, int count) {
   if constexpr (kTail) return load_first(p, count);
   (void)count;
   return load(p);
 }
 
-template <bool kTail>
-[[gnu::always_inline]] inline void write(float* p, int count, Vec v) {
+template <bool kTail, class T>
+[[gnu::always_inline]] inline void write(T* p, int count, Vec v) {
   if constexpr (kTail)
     store_first(p, count, v);
   else
@@ -42,7 +44,7 @@ template <bool kTail>
 }
 
 /// The activations that are neither a clamp nor hard_swish, on stored sums.
-[[gnu::noinline]] inline void activate_stored(const Lane& lane, float* to, int rows, int columns) {
+[[gnu::noinline]] inline void activate_stored(const Lane<float>& lane, float* to, int rows, int columns) {
   const DepthwiseParams& p = *lane.p;
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < columns; ++c) {
@@ -51,11 +53,11 @@ template <bool kTail>
     }
 }
 
-template <bool kTail>
-[[gnu::always_inline]] inline void add_residual(const Lane& lane, RowPair pair, std::int64_t x, int columns,
+template <bool kTail, class T>
+[[gnu::always_inline]] inline void add_residual(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, int columns,
                                                 Vec (&sum)[kRows][kColumns]) {
   const DepthwiseParams& p = *lane.p;
-  const float* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
+  const T* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -64,12 +66,32 @@ template <bool kTail>
         sum[r][c] = sum[r][c] + read<kTail>(from + r * p.residual_row + c * p.residual_pixel, lane.count);
 }
 
+/// The same, on sums that must not be rounded before.
+template <class T>
+[[gnu::noinline]] void store_activated(const Lane<T>& lane, const float* sums, T* to, int rows, int columns) {
+  const DepthwiseParams& p = *lane.p;
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < columns; ++c)
+      store_first(to + r * p.dst_row + c * p.dst_pixel, lane.count,
+                  activate(p.epilogue, load(sums + (r * kColumns + c) * kLanes)));
+}
+template <class T>
+[[gnu::always_inline]] inline void store_activated(const Lane<T>& lane, T* to, int rows, int columns,
+                                                   Vec (&sum)[kRows][kColumns]) {
+  float sums[kRows * kColumns * kLanes];
+#pragma GCC unroll 2
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) store(sums + (r * kColumns + c) * kLanes, sum[r][c]);
+  store_activated(lane, sums, to, rows, columns);
+}
+
 /// Residual, activation and store of a tile at column x, of which `columns` columns exist.
-template <bool kTail>
-[[gnu::always_inline]] inline void finish(const Lane& lane, RowPair pair, std::int64_t x, int columns,
+template <bool kTail, class T>
+[[gnu::always_inline]] inline void finish(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, int columns,
                                           Vec (&sum)[kRows][kColumns]) {
   const DepthwiseParams& p = *lane.p;
-  float* to = lane.dst + pair.y * p.dst_row + x * p.dst_pixel;
+  T* to = lane.dst + pair.y * p.dst_row + x * p.dst_pixel;
   if (lane.residual != nullptr && !p.residual_last) add_residual<kTail>(lane, pair, x, columns, sum);
   const Activation activation = p.epilogue.activation;
   if (activation == Activation::relu) {
@@ -89,6 +111,10 @@ template <bool kTail>
 #pragma GCC unroll 4
       for (int c = 0; c < kColumns; ++c) sum[r][c] = hard_swish(sum[r][c]);
   }
+  const bool later = !is_clamp(p.epilogue) && activation != Activation::hard_swish;
+  if constexpr (sizeof(T) < sizeof(float)) {
+    if (later) return store_activated(lane, to, pair.rows, columns, sum);
+  }
   if (lane.residual != nullptr && p.residual_last) add_residual<kTail>(lane, pair, x, columns, sum);
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
@@ -97,11 +123,13 @@ template <bool kTail>
     for (int c = 0; c < kColumns; ++c)
       if (c < columns) write<kTail>(to + r * p.dst_row + c * p.dst_pixel, lane.count, sum[r][c]);
   }
-  if (!is_clamp(p.epilogue) && activation != Activation::hard_swish)
-    activate_stored(lane, to, pair.rows, columns);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (later) activate_stored(lane, to, pair.rows, columns);
+  }
 }
 
-[[gnu::always_inline]] inline void start(const Lane& lane, Vec (&sum)[kRows][kColumns]) {
+template <class T>
+[[gnu::always_inline]] inline void start(const Lane<T>& lane, Vec (&sum)[kRows][kColumns]) {
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r)
 #pragma GCC unroll 4
@@ -111,13 +139,13 @@ template <bool kTail>
 /// What one input row contributes to the tile: to the upper output row with the filter row at `upper`, to the
 /// lower with that at `lower`. The first kLeft columns of the window's reach, and the last kRight, are
 /// outside of the map.
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpper, bool kLower>
-[[gnu::always_inline]] inline void add_row(const Lane& lane, const float* row, const float* upper,
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpper, bool kLower, class T>
+[[gnu::always_inline]] inline void add_row(const Lane<T>& lane, const T* row, const float* upper,
                                            const float* lower, Vec (&sum)[kRows][kColumns]) {
   constexpr int kReach = (kColumns - 1) * kStride + kKernel;
   constexpr int kPointers = (kReach + 2) / 3;
   const std::int64_t pixel = lane.p->src_pixel;
-  const float* at[kPointers];  // one for three columns: +0, +pixel, +2 pixel are address modes
+  const T* at[kPointers];  // one for three columns: +0, +pixel, +2 pixel are address modes
 #pragma GCC unroll 4
   for (int i = 0; i < kPointers; ++i) {
     at[i] = row + 3 * i * pixel;
@@ -140,8 +168,8 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
 
 /// One tile of a kKernel x kKernel window. An input row serves both output rows where it can. kWhole: all
 /// taps along y lie inside the map.
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWhole>
-[[gnu::always_inline]] inline void window_tile(const Lane& lane, RowPair pair, std::int64_t x) {
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWhole, class T>
+[[gnu::always_inline]] inline void window_tile(const Lane<T>& lane, RowPair<T> pair, std::int64_t x) {
   constexpr int kFilterRow = kKernel * kLanes, kRowCount = kKernel + kStride;
   const DepthwiseParams& p = *lane.p;
   Vec sum[kRows][kColumns];
@@ -152,7 +180,7 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWho
   if constexpr (kWhole) {
 #pragma GCC unroll 7
     for (int k = 0; k < kRowCount; ++k, w += kFilterRow) {
-      const float* const row = pair.at[k] + column;
+      const T* const row = pair.at[k] + column;
       if (k < kStride)
         add_row<kKernel, kStride, kLeft, kRight, kTail, true, false>(lane, row, w, w, sum);
       else if (k < kKernel)
@@ -176,23 +204,23 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWho
 }
 
 /// Columns [x, end), whole tiles inside the map.
-template <int kKernel, int kStride, bool kTail>
-[[gnu::noinline]] void inner_columns(const Lane& lane, RowPair pair, std::int64_t x, std::int64_t end) {
+template <int kKernel, int kStride, bool kTail, class T>
+[[gnu::noinline]] void inner_columns(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, std::int64_t end) {
   if (pair.first == 0 && pair.last == kKernel + kStride)
     for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, true>(lane, pair, x);
   else
     for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, false>(lane, pair, x);
 }
 
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail>
-[[gnu::noinline]] void edge_column_tile(const Lane& lane, RowPair pair, std::int64_t x) {
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, class T>
+[[gnu::noinline]] void edge_column_tile(const Lane<T>& lane, RowPair<T> pair, std::int64_t x) {
   window_tile<kKernel, kStride, kLeft, kRight, kTail, false>(lane, pair, x);
 }
 
 /// A tile of whose window's reach `left` columns lie outside of the map, or `right`: at most (kKernel - 1)
 /// / 2.
-template <int kKernel, int kStride, bool kTail>
-[[gnu::always_inline]] inline void edge_columns(const Lane& lane, RowPair pair, std::int64_t x,
+template <int kKernel, int kStride, bool kTail, class T>
+[[gnu::always_inline]] inline void edge_columns(const Lane<T>& lane, RowPair<T> pair, std::int64_t x,
                                                 std::int64_t left, std::int64_t right) {
   if (left == 1) {
     edge_column_tile<kKernel, kStride, 1, 0, kTail>(lane, pair, x);
@@ -207,21 +235,22 @@ template <int kKernel, int kStride, bool kTail>
 }
 
 /// One tap of a tile: where it reads for each output, at the task's first channel.
+template <class T>
 struct TableTap {
-  const float* at[kRows * kColumns];
+  const T* at[kRows * kColumns];
   const float* weights;  ///< of channel 0
 };
 
 /// Any window: each tap reads through a table.
-template <bool kTail>
-[[gnu::noinline]] void table_tile(const Lane& lane, std::int64_t offset, RowPair pair, std::int64_t x,
-                                  int columns, const TableTap* taps, int count) {
+template <bool kTail, class T>
+[[gnu::noinline]] void table_tile(const Lane<T>& lane, std::int64_t offset, RowPair<T> pair, std::int64_t x,
+                                  int columns, const TableTap<T>* taps, int count) {
   Vec sum[kRows][kColumns];
   start(lane, sum);
   const std::int64_t channel = lane.weights - lane.p->weights;
 #pragma GCC unroll 1
   for (int t = 0; t < count; ++t) {
-    const TableTap& tap = taps[t];
+    const TableTap<T>& tap = taps[t];
     const Vec weight = load(tap.weights + channel);
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r)

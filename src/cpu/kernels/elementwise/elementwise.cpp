@@ -88,6 +88,8 @@ std::optional<ElementwiseType> type_of(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return ElementwiseType::real;
+    case DType::bf16:
+      return ElementwiseType::brain;
     case DType::u8:
       return ElementwiseType::unsigned_bytes;
     case DType::i8:
@@ -101,11 +103,11 @@ const char* can_run(const KernelQuery& query) {
   if (query.outputs.size() != 1 || query.inputs.empty()) return "operands missing";
   if (query.inputs.size() > kElementwiseInputs) return "too many inputs";
   const TensorDesc& y = query.outputs[0];
-  if (!type_of(y.dtype)) return "not float32 or of 8 bits";
+  if (!type_of(y.dtype)) return "not float32, bfloat16 or of 8 bits";
   if (y.rank() > kElementwiseDims) return "too many dimensions";
   if (y.count() == 0) return "empty";
   for (const TensorDesc& x : query.inputs) {
-    if (!x.present || !type_of(x.dtype)) return "an input is absent, or not float32 or of 8 bits";
+    if (!x.present || !type_of(x.dtype)) return "an input is absent, or not float32, bfloat16 or of 8 bits";
     if (x.rank() > y.rank()) return "an input has more dimensions than the output";
   }
   const ops::ChainProgram program = ops::parse_chain(query.node, static_cast<int>(query.inputs.size()));

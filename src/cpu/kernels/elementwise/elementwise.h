@@ -1,5 +1,5 @@
-// Fused elementwise programs on f32, with operands of f32 or bytes: what prepare() hands to the kernels, and
-// their entry points.
+// Fused elementwise programs on f32, with operands of f32, bf16 or bytes: what prepare() hands to the
+// kernels, and their entry points.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +62,7 @@ constexpr int kElementwiseSlots = 32;
 constexpr int kElementwiseBlock = 512;
 
 /// What is stored of an operand; the arithmetic is that of floats.
-enum class ElementwiseType : int { real, unsigned_bytes, signed_bytes };
+enum class ElementwiseType : int { real, brain, unsigned_bytes, signed_bytes };
 
 struct ElementwiseInput {
   std::int64_t strides[kElementwiseDims];  ///< 0 where it is broadcast

@@ -31,9 +31,10 @@ struct Block {
   std::int64_t rows, columns;
 };
 
-/// Copies rows with gaps or broadcasts next to each other.
-inline void spread(const float* from, std::int64_t row_stride, std::int64_t stride, std::int64_t rows,
-                   std::int64_t columns, float* to) {
+/// Copies rows with gaps or broadcasts next to each other, as floats.
+template <class T>
+inline void spread(const T* from, std::int64_t row_stride, std::int64_t stride, std::int64_t rows, std::int64_t columns,
+                   float* to) {
   for (std::int64_t r = 0; r < rows; ++r, from += row_stride, to += columns) {
     std::int64_t i = 0;
     if (stride == 1) {
@@ -42,17 +43,21 @@ inline void spread(const float* from, std::int64_t row_stride, std::int64_t stri
         store_first(to + i, static_cast<int>(columns - i),
                     load_first(from + i, static_cast<int>(columns - i)));
     } else if (stride == 0) {
-      const Vec v = broadcast(*from);
+      const Vec v = broadcast(widen(*from));
       for (; i + kLanes <= columns; i += kLanes) store(to + i, v);
       if (i < columns) store_first(to + i, static_cast<int>(columns - i), v);
     } else {
-      for (; i < columns; ++i) to[i] = from[i * stride];
+      for (; i < columns; ++i) to[i] = widen(from[i * stride]);
     }
   }
 }
 
-inline void gather_rows(const float* from, float* to, std::int64_t row_stride, std::int64_t stride,
-                        std::int64_t rows, std::int64_t columns) {
+[[gnu::always_inline]] inline void put(float* to, float x) { *to = x; }
+[[gnu::always_inline]] inline void put(Bf16* to, float x) { *to = to_bf16(x); }
+
+template <class T>
+inline void gather_rows(const float* from, T* to, std::int64_t row_stride, std::int64_t stride, std::int64_t rows,
+                        std::int64_t columns) {
   for (std::int64_t r = 0; r < rows; ++r, to += row_stride, from += columns) {
     std::int64_t i = 0;
     if (stride == 1) {
@@ -61,9 +66,21 @@ inline void gather_rows(const float* from, float* to, std::int64_t row_stride, s
         store_first(to + i, static_cast<int>(columns - i),
                     load_first(from + i, static_cast<int>(columns - i)));
     } else {
-      for (; i < columns; ++i) to[i * stride] = from[i];
+      for (; i < columns; ++i) put(to + i * stride, from[i]);
     }
   }
+}
+
+/// The same; rows that follow each other are one.
+template <class T>
+inline void store_rows(const float* from, T* to, std::int64_t row_stride, std::int64_t stride, std::int64_t rows,
+                       std::int64_t columns) {
+  if ((stride == 1 || columns == 1) && row_stride == columns) {
+    columns *= rows;
+    rows = 1;
+    stride = 1;
+  }
+  gather_rows(from, to, row_stride, stride, rows, columns);
 }
 
 /// Rows of bytes as floats next to each other.
@@ -100,12 +117,13 @@ inline void gather_bytes(const float* from, unsigned char* to, std::int64_t row_
   }
 }
 
-/// An input of bytes: always spread into its slot.
-inline void bind_bytes(Walk& walk, int slot_number, const Block& block) {
+/// An input of bytes or bf16: always spread into its slot.
+inline void bind_stored(Walk& walk, int slot_number, const Block& block) {
   const ElementwiseState& s = *walk.s;
   const ElementwiseInput& input = s.inputs[slot_number];
+  const std::int64_t size = input.type == ElementwiseType::brain ? 2 : 1;
   const auto* base = static_cast<const unsigned char*>(walk.args->src[input.number]);
-  for (int d = 0; d < s.rank; ++d) base += block.at[d] * input.strides[d];
+  for (int d = 0; d < s.rank; ++d) base += block.at[d] * input.strides[d] * size;
   std::int64_t row_stride = input.strides[s.rank - 2], rows = block.rows, columns = block.columns;
   const std::int64_t stride = input.strides[s.rank - 1];
   const bool scalar = (rows == 1 || row_stride == 0) && stride == 0;
@@ -119,7 +137,9 @@ inline void bind_bytes(Walk& walk, int slot_number, const Block& block) {
   const bool changed = base != walk.origin[slot_number] || length > walk.length[slot_number] || moves;
   float* to = walk.room(slot_number);
   if (changed) {
-    if (input.type == ElementwiseType::signed_bytes)
+    if (input.type == ElementwiseType::brain)
+      spread(reinterpret_cast<const Bf16*>(base), row_stride, stride, rows, columns, to);
+    else if (input.type == ElementwiseType::signed_bytes)
       spread_bytes(reinterpret_cast<const signed char*>(base), row_stride, stride, rows, columns, to);
     else
       spread_bytes(base, row_stride, stride, rows, columns, to);
@@ -132,7 +152,7 @@ inline void bind_bytes(Walk& walk, int slot_number, const Block& block) {
 inline void bind_input(Walk& walk, int slot_number, const Block& block) {
   const ElementwiseState& s = *walk.s;
   const ElementwiseInput& input = s.inputs[slot_number];
-  if (input.type != ElementwiseType::real) return bind_bytes(walk, slot_number, block);
+  if (input.type != ElementwiseType::real) return bind_stored(walk, slot_number, block);
   const auto* base = static_cast<const float*>(walk.args->src[input.number]);
   for (int d = 0; d < s.rank; ++d) base += block.at[d] * input.strides[d];
   const std::int64_t row_stride = input.strides[s.rank - 2], stride = input.strides[s.rank - 1];
@@ -164,12 +184,12 @@ inline void run_block(Walk& walk, const Block& block) {
   const ElementwiseState& s = *walk.s;
   for (int i = 0; i < s.input_count; ++i) bind_input(walk, i, block);
   const auto n = static_cast<int>(block.rows * block.columns);
-  const bool bytes = s.dst_type != ElementwiseType::real;
+  const bool stored = s.dst_type != ElementwiseType::real;
   std::int64_t offset = 0;
   for (int d = 0; d < s.rank; ++d) offset += block.at[d] * s.dst_strides[d];
-  float* dst = bytes ? nullptr : static_cast<float*>(walk.args->dst[0]) + offset;
+  float* dst = stored ? nullptr : static_cast<float*>(walk.args->dst[0]) + offset;
   const std::int64_t row_stride = s.dst_strides[s.rank - 2], stride = s.dst_strides[s.rank - 1];
-  const bool direct = !bytes && (stride == 1 || block.columns == 1) && (block.rows == 1 || row_stride == block.columns);
+  const bool direct = !stored && (stride == 1 || block.columns == 1) && (block.rows == 1 || row_stride == block.columns);
   for (int i = 0; i < s.instruction_count; ++i) {
     const ElementwiseInstruction& in = s.instructions[i];
     const bool last = i + 1 == s.instruction_count;
@@ -191,7 +211,9 @@ inline void run_block(Walk& walk, const Block& block) {
         a.data = walk.room(s.slot_count);
       }
       run_instruction(in, a.data, b.data, b.scalar, to, n);
-      if (bytes)
+      if (s.dst_type == ElementwiseType::brain)
+        store_rows(to, static_cast<Bf16*>(walk.args->dst[0]) + offset, row_stride, stride, block.rows, block.columns);
+      else if (stored)
         gather_bytes(to, static_cast<unsigned char*>(walk.args->dst[0]) + offset, row_stride, stride, block.rows,
                      block.columns, s.dst_type == ElementwiseType::signed_bytes);
       else if (!direct)

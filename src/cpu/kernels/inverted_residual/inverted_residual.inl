@@ -12,7 +12,7 @@ struct BlockStep {
 /// The depthwise convolution of a step, which reads input rows from `low` on.
 inline void convolve_rows(const InvertedResidualState& s, const BlockStep& step, float* scratch, std::int64_t low) {
   const DepthwiseParams& p = *s.depthwise;
-  DepthwiseTask task;
+  DepthwiseTask<float> task;
   task.p = &p;
   task.residual = nullptr;
   task.top = step.top, task.bottom = step.bottom;
@@ -68,7 +68,7 @@ inline void run_chunk(const InvertedResidualState& s, const float* src, float* d
   const std::int64_t last = smaller(e.vectors * b1 / e.blocks * kLanes, p.channels);
   float* const expanded = scratch + s.ring - first;
   pointwise_pixels(e, src, nullptr, expanded, p.src_height * p.src_width, b0, b1);
-  DepthwiseTask task;
+  DepthwiseTask<float> task;
   task.p = &p;
   task.residual = nullptr;
   task.top = 0, task.bottom = p.dst_height;

@@ -6,6 +6,7 @@
 #include "cpu/cost.h"
 #include "cpu/image.h"
 #include "cpu/kernels/families.h"
+#include "cpu/storage.h"
 #include "ops/window.h"
 
 namespace saccade::cpu {
@@ -96,6 +97,19 @@ constexpr KernelDesc kTable[] = {
      cost<Isa::portable>, prepare, portable::max_pool_bytes},
     {"pool.average.portable.fp32", "AveragePool", Isa::portable, false, can_run<check_image>,
      cost<Isa::portable>, prepare, portable::average_pool},
+    {"pool.max.avx512.bf16", "MaxPool", Isa::avx512, false, can_run_bf16<can_run<check_image>, 1u>,
+     cost<Isa::avx512>, prepare_bf16<prepare>, avx512::max_pool_bf16},
+    {"pool.average.avx512.bf16", "AveragePool", Isa::avx512, false, can_run_bf16<can_run<check_image>, 1u>,
+     cost<Isa::avx512>, prepare_bf16<prepare>, avx512::average_pool_bf16},
+    {"pool.max.avx2.bf16", "MaxPool", Isa::avx2, false, can_run_bf16<can_run<check_image>, 1u>,
+     cost<Isa::avx2>, prepare_bf16<prepare>, avx2::max_pool_bf16},
+    {"pool.average.avx2.bf16", "AveragePool", Isa::avx2, false, can_run_bf16<can_run<check_image>, 1u>,
+     cost<Isa::avx2>, prepare_bf16<prepare>, avx2::average_pool_bf16},
+    {"pool.max.portable.bf16", "MaxPool", Isa::portable, false, can_run_bf16<can_run<check_image>, 1u>,
+     cost<Isa::portable>, prepare_bf16<prepare>, portable::max_pool_bf16},
+    {"pool.average.portable.bf16", "AveragePool", Isa::portable, false,
+     can_run_bf16<can_run<check_image>, 1u>, cost<Isa::portable>, prepare_bf16<prepare>,
+     portable::average_pool_bf16},
 };
 
 }  // namespace

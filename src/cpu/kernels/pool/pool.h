@@ -24,21 +24,29 @@ namespace portable {
 void max_pool(const compiler::KernelArgs& args) noexcept;
 void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bf16(const compiler::KernelArgs& args) noexcept;
+void average_pool_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void max_pool(const compiler::KernelArgs& args) noexcept;
 void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bf16(const compiler::KernelArgs& args) noexcept;
+void average_pool_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void max_pool(const compiler::KernelArgs& args) noexcept;
 void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bf16(const compiler::KernelArgs& args) noexcept;
+void average_pool_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void max_pool(const compiler::KernelArgs& args) noexcept;
 void max_pool_bytes(const compiler::KernelArgs& args) noexcept;
 void average_pool(const compiler::KernelArgs& args) noexcept;
+void max_pool_bf16(const compiler::KernelArgs& args) noexcept;
+void average_pool_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

@@ -45,14 +45,14 @@ struct Average {
 
 /// kCount vectors of channels of one output: neighbours from `channel` on, but the last one starts at `last` and has `tail`
 /// lanes. A row of taps is summed apart, so that the error of a large window grows with its sides and not with its area.
-template <class Kind, int kCount>
-[[gnu::always_inline]] inline void pool_vectors(const PoolCells<float>& cells, std::int64_t channel, std::int64_t last, int tail,
-                                                float* dst) {
+template <class Kind, int kCount, class T>
+[[gnu::always_inline]] inline void pool_vectors(const PoolCells<T>& cells, std::int64_t channel, std::int64_t last, int tail,
+                                                T* dst) {
   Vec total[kCount];
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) total[v] = Kind::start();
   for (std::int64_t y = 0; y < cells.rows; ++y) {
-    const float* p = cells.corner + y * cells.row_step;
+    const T* p = cells.corner + y * cells.row_step;
     Vec row[kCount];
 #pragma GCC unroll 4
     for (int v = 0; v < kCount; ++v) row[v] = Kind::start();
@@ -69,8 +69,8 @@ template <class Kind, int kCount>
   store_part(dst + last, tail, Kind::finish(total[kCount - 1], cells.divisor));
 }
 
-template <class Kind>
-inline void pool_output(const PoolCells<float>& cells, std::int64_t channels, float* dst) {
+template <class Kind, class T>
+inline void pool_output(const PoolCells<T>& cells, std::int64_t channels, T* dst) {
   if (channels < kLanes) return pool_vectors<Kind, 1>(cells, 0, 0, static_cast<int>(channels), dst);
   std::int64_t c = 0;
   for (; c + 4 * kLanes <= channels; c += 4 * kLanes) pool_vectors<Kind, 4>(cells, c, c + 3 * kLanes, kLanes, dst);
@@ -113,9 +113,13 @@ struct LargestByte {
   }
 };
 
+/// Of floats, or of Bf16 as floats.
 template <class Kind>
 struct OfFloats {
-  static void output(const PoolCells<float>& cells, std::int64_t channels, float* dst) { pool_output<Kind>(cells, channels, dst); }
+  template <class T>
+  static void output(const PoolCells<T>& cells, std::int64_t channels, T* dst) {
+    pool_output<Kind>(cells, channels, dst);
+  }
 };
 
 template <class Output, class T>

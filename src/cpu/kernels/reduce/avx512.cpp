@@ -7,6 +7,7 @@ namespace {
 #include "cpu/kernels/reduce/reduce.inl"
 }  // namespace
 
-void reduce_lines(const compiler::KernelArgs& args) noexcept { run_reduce(args); }
+void reduce_lines(const compiler::KernelArgs& args) noexcept { run_reduce<float>(args); }
+void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept { run_reduce<Bf16>(args); }
 
 }  // namespace saccade::cpu::avx512

@@ -7,6 +7,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/lines.h"
+#include "cpu/storage.h"
 #include "ops/reduce.h"
 #include "ops/window.h"
 
@@ -82,8 +83,8 @@ double cost(const KernelQuery& query) {
   describe(query, view);
   const auto elements = static_cast<double>(view.outer_count * view.line_count * view.inner);
   const bool contiguous = view.inner > 1 || view.line[LinesView::kDims - 1].src_step == 1;
-  return elements * (contiguous ? 1.0 / lanes(kIsa) : 1.0) * 0.3 + elements * 4 / bytes_per_ns(kIsa) +
-         20.0 * static_cast<double>(view.outer_count);
+  return elements * (contiguous ? 1.0 / lanes(kIsa) : 1.0) * 0.3 +
+         elements * element_size(query) / bytes_per_ns(kIsa) + 20.0 * static_cast<double>(view.outer_count);
 }
 
 PreparedKernel prepare(const KernelQuery& query) {
@@ -119,48 +120,54 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
-struct Entry {
-  std::string_view op;
-  std::string_view names[3];
-};
+// Means of bf16 are float.
+constexpr auto kCanRunBf16 = can_run_bf16<can_run, 1u, DType::f32>;
 
-constexpr Entry kOps[] = {
-    {"ReduceMean", {"reduce.mean.avx512.fp32", "reduce.mean.avx2.fp32", "reduce.mean.portable.fp32"}},
-    {"ReduceSum", {"reduce.sum.avx512.fp32", "reduce.sum.avx2.fp32", "reduce.sum.portable.fp32"}},
-    {"ReduceMax", {"reduce.max.avx512.fp32", "reduce.max.avx2.fp32", "reduce.max.portable.fp32"}},
-    {"ReduceMin", {"reduce.min.avx512.fp32", "reduce.min.avx2.fp32", "reduce.min.portable.fp32"}},
-    {"GlobalAveragePool",
-     {"reduce.global_mean.avx512.fp32", "reduce.global_mean.avx2.fp32", "reduce.global_mean.portable.fp32"}},
-    {"GlobalMaxPool",
-     {"reduce.global_max.avx512.fp32", "reduce.global_max.avx2.fp32", "reduce.global_max.portable.fp32"}},
-    {"AveragePool",
-     {"reduce.whole_plane.avx512.fp32", "reduce.whole_plane.avx2.fp32", "reduce.whole_plane.portable.fp32"}},
-};
-
-constexpr std::size_t kCount = std::size(kOps);
-
-struct Table {
-  KernelDesc kernels[3 * kCount];
-};
-
-constexpr Table make_table() {
-  Table table;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const Entry& e = kOps[i];
-    table.kernels[i] = {e.names[0],        e.op,    Isa::avx512,         false, can_run,
-                        cost<Isa::avx512>, prepare, avx512::reduce_lines};
-    table.kernels[kCount + i] = {e.names[1],      e.op,    Isa::avx2,         false, can_run,
-                                 cost<Isa::avx2>, prepare, avx2::reduce_lines};
-    table.kernels[2 * kCount + i] = {e.names[2],          e.op,    Isa::portable,         false, can_run,
-                                     cost<Isa::portable>, prepare, portable::reduce_lines};
-  }
-  return table;
+template <Isa kIsa>
+constexpr KernelDesc of_floats(std::string_view name, std::string_view op, compiler::KernelFn fn) {
+  return {name, op, kIsa, false, can_run, cost<kIsa>, prepare, fn};
+}
+template <Isa kIsa>
+constexpr KernelDesc of_bf16(std::string_view name, std::string_view op, compiler::KernelFn fn) {
+  return {name, op, kIsa, false, kCanRunBf16, cost<kIsa>, prepare_bf16<prepare>, fn};
 }
 
-constexpr Table kTable = make_table();
+constexpr KernelDesc kTable[] = {
+    of_floats<Isa::avx512>("reduce.mean.avx512.fp32", "ReduceMean", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.sum.avx512.fp32", "ReduceSum", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.max.avx512.fp32", "ReduceMax", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.min.avx512.fp32", "ReduceMin", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.global_mean.avx512.fp32", "GlobalAveragePool", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.global_max.avx512.fp32", "GlobalMaxPool", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.whole_plane.avx512.fp32", "AveragePool", avx512::reduce_lines),
+    of_floats<Isa::avx2>("reduce.mean.avx2.fp32", "ReduceMean", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.sum.avx2.fp32", "ReduceSum", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.max.avx2.fp32", "ReduceMax", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.min.avx2.fp32", "ReduceMin", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.global_mean.avx2.fp32", "GlobalAveragePool", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.global_max.avx2.fp32", "GlobalMaxPool", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.whole_plane.avx2.fp32", "AveragePool", avx2::reduce_lines),
+    of_floats<Isa::portable>("reduce.mean.portable.fp32", "ReduceMean", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.sum.portable.fp32", "ReduceSum", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.max.portable.fp32", "ReduceMax", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.min.portable.fp32", "ReduceMin", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.global_mean.portable.fp32", "GlobalAveragePool", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.global_max.portable.fp32", "GlobalMaxPool", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.whole_plane.portable.fp32", "AveragePool", portable::reduce_lines),
+    of_bf16<Isa::avx512>("reduce.mean.avx512.bf16", "ReduceMean", avx512::reduce_lines_bf16),
+    of_bf16<Isa::avx512>("reduce.global_mean.avx512.bf16", "GlobalAveragePool", avx512::reduce_lines_bf16),
+    of_bf16<Isa::avx512>("reduce.whole_plane.avx512.bf16", "AveragePool", avx512::reduce_lines_bf16),
+    of_bf16<Isa::avx2>("reduce.mean.avx2.bf16", "ReduceMean", avx2::reduce_lines_bf16),
+    of_bf16<Isa::avx2>("reduce.global_mean.avx2.bf16", "GlobalAveragePool", avx2::reduce_lines_bf16),
+    of_bf16<Isa::avx2>("reduce.whole_plane.avx2.bf16", "AveragePool", avx2::reduce_lines_bf16),
+    of_bf16<Isa::portable>("reduce.mean.portable.bf16", "ReduceMean", portable::reduce_lines_bf16),
+    of_bf16<Isa::portable>("reduce.global_mean.portable.bf16", "GlobalAveragePool",
+                           portable::reduce_lines_bf16),
+    of_bf16<Isa::portable>("reduce.whole_plane.portable.bf16", "AveragePool", portable::reduce_lines_bf16),
+};
 
 }  // namespace
 
-std::span<const KernelDesc> reduce_kernels() { return kTable.kernels; }
+std::span<const KernelDesc> reduce_kernels() { return kTable; }
 
 }  // namespace saccade::cpu

@@ -22,15 +22,19 @@ struct ReduceParams {
 
 namespace portable {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
-}
+void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
 namespace avx2 {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
-}
+void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
 namespace avx512 {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
-}
+void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
-}
+void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

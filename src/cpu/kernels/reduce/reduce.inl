@@ -1,6 +1,6 @@
 // Reductions along the lines of a LinesView; included inside the namespace of each instruction set. Three shapes of work: vectors
 // across neighbouring lines (channels of a picture), vectors along one line (contiguous rows), and lines so narrow that
-// several elements of each fit a vector (pictures of a few channels).
+// several elements of each fit a vector (pictures of a few channels). T is what the source is stored as, float or Bf16.
 
 #include "cpu/kernels/lines.inl"
 
@@ -29,8 +29,8 @@ struct MinFold {
 
 /// Result of kCount vectors of neighbouring lines, elements [begin, end). The last vector starts at line `last` and has
 /// `tail` lanes.
-template <class Fold, int kCount>
-[[gnu::always_inline]] inline void reduce_across(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end,
+template <class Fold, int kCount, class T>
+[[gnu::always_inline]] inline void reduce_across(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end,
                                                  std::int64_t last, int tail, float scale, float* dst) {
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
   Vec total[kCount], part[kCount];
@@ -38,7 +38,7 @@ template <class Fold, int kCount>
   for (int v = 0; v < kCount; ++v) total[v] = part[v] = broadcast(Fold::kStart);
   std::int64_t room = kShortSum;
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
-    const float* p = src + at.src;
+    const T* p = src + at.src;
     for (std::int64_t i = 0; i < n; ++i, p += step) {
 #pragma GCC unroll 4
       for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
@@ -64,16 +64,16 @@ template <class Fold, int kCount>
 
 /// The same for many neighbouring lines: eight elements of each at a time, added to sums that wait in dst. Memory is read in
 /// long runs.
-template <class Fold>
-inline void reduce_wide(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+template <class Fold, class T>
+inline void reduce_wide(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step, inner = view.inner;
   for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, broadcast(Fold::kStart)); });
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
-    const float* p = src + at.src;
+    const T* p = src + at.src;
     std::int64_t i = 0;
     for (; i + 8 <= n; i += 8, p += 8 * step) {
       for_each_vector(inner, [&](std::int64_t c, int m) {
-        const float* q = p + c;
+        const T* q = p + c;
         const Vec ab = Fold::add(load_part(q, m), load_part(q + step, m));
         const Vec cd = Fold::add(load_part(q + 2 * step, m), load_part(q + 3 * step, m));
         const Vec ef = Fold::add(load_part(q + 4 * step, m), load_part(q + 5 * step, m));
@@ -91,11 +91,11 @@ inline void reduce_wide(const LinesView& view, const float* src, std::int64_t be
 }
 
 /// Result of one line whose elements are adjacent in runs.
-template <class Fold>
-inline float reduce_along(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end) {
+template <class Fold, class T>
+inline float reduce_along(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end) {
   Vec total = broadcast(Fold::kStart);
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
-    const float* p = src + at.src;
+    const T* p = src + at.src;
     Vec part[4];
 #pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) part[k] = broadcast(Fold::kStart);
@@ -122,13 +122,13 @@ inline float reduce_along(const LinesView& view, const float* src, std::int64_t 
 }
 
 /// Lines of `inner` elements side by side, packed: `inner` vectors hold kLanes elements of each line.
-template <class Fold>
-inline void reduce_narrow(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+template <class Fold, class T>
+inline void reduce_narrow(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
   const int inner = static_cast<int>(view.inner);
   float result[kLanes];
   for (int c = 0; c < inner; ++c) result[c] = Fold::kStart;
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
-    const float* p = src + at.src;
+    const T* p = src + at.src;
     std::int64_t i = 0;
     while (i + kLanes <= n) {
       Vec part[kLanes];
@@ -144,14 +144,14 @@ inline void reduce_narrow(const LinesView& view, const float* src, std::int64_t 
       }
     }
     for (; i < n; ++i, p += inner)
-      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], p[c]);
+      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], widen(p[c]));
   });
   for (int c = 0; c < inner; ++c) dst[c] = result[c] * scale;
 }
 
 /// Elements [begin, end) of all lines at one outer combination.
-template <class Fold>
-inline void reduce_part(const LinesView& view, const float* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
+template <class Fold, class T>
+inline void reduce_part(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
   const LinesDim& last = view.line[LinesView::kDims - 1];
   if (view.inner == 1 && last.src_step == 1) {
     *dst = reduce_along<Fold>(view, src, begin, end) * scale;
@@ -172,10 +172,10 @@ inline void reduce_part(const LinesView& view, const float* src, std::int64_t be
   }
 }
 
-template <class Fold>
+template <class Fold, class T>
 inline void reduce_with(const compiler::KernelArgs& args) {
   const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
-  const float* src = static_cast<const float*>(args.src[0]);
+  const T* src = static_cast<const T*>(args.src[0]);
   float* dst = static_cast<float*>(args.dst[0]);
   float* scratch = static_cast<float*>(args.shared_scratch);
   const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;
@@ -183,7 +183,7 @@ inline void reduce_with(const compiler::KernelArgs& args) {
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     if (p.parts > 1 && args.phase == 0) {
       const std::int64_t begin = task % p.parts * p.part, end = begin + p.part < line ? begin + p.part : line;
-      reduce_part<Fold>(p.view, src + outer_at(p.view, task / p.parts).src, begin, end, 1.0f, scratch + task * inner);
+      reduce_part<Fold, T>(p.view, src + outer_at(p.view, task / p.parts).src, begin, end, 1.0f, scratch + task * inner);
       continue;
     }
     const std::int64_t group = p.parts > 1 ? p.joined : p.group;
@@ -191,7 +191,7 @@ inline void reduce_with(const compiler::KernelArgs& args) {
     for (std::int64_t o = task * group; o < o1; ++o) {
       const LinesAt at = outer_at(p.view, o);
       if (p.parts == 1) {
-        reduce_part<Fold>(p.view, src + at.src, 0, line, scale, dst + at.dst);
+        reduce_part<Fold, T>(p.view, src + at.src, 0, line, scale, dst + at.dst);
         continue;
       }
       const float* parts = scratch + o * p.parts * inner;
@@ -205,11 +205,12 @@ inline void reduce_with(const compiler::KernelArgs& args) {
   }
 }
 
+template <class T>
 inline void run_reduce(const compiler::KernelArgs& args) {
   switch (static_cast<const ReduceParams*>(args.state)->kind) {
     case Reduction::sum:
-    case Reduction::mean: reduce_with<SumFold>(args); break;
-    case Reduction::max: reduce_with<MaxFold>(args); break;
-    case Reduction::min: reduce_with<MinFold>(args); break;
+    case Reduction::mean: reduce_with<SumFold, T>(args); break;
+    case Reduction::max: reduce_with<MaxFold, T>(args); break;
+    case Reduction::min: reduce_with<MinFold, T>(args); break;
   }
 }

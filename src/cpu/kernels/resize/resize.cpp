@@ -10,6 +10,7 @@
 #include "cpu/image.h"
 #include "cpu/kernels/families.h"
 #include "cpu/packed.h"
+#include "cpu/storage.h"
 #include "ops/resize_plan.h"
 
 namespace saccade::cpu {
@@ -130,8 +131,9 @@ const char* can_double(const KernelQuery& query) {
   return nullptr;
 }
 
-double operand_bytes(const Image& x, const Image& y) {
-  return 4.0 * static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
+double operand_bytes(const KernelQuery& query, const Image& x, const Image& y) {
+  return element_size(query) *
+         static_cast<double>(x.batch * x.channels * (x.height * x.width + y.height * y.width));
 }
 
 /// Vectors along the channels would be mostly empty.
@@ -145,7 +147,7 @@ double cost(const KernelQuery& query) {
   const std::vector<ops::ResizeAxis> plan = plan_of(query);
   const int width = lanes(kIsa);
   const double rows = static_cast<double>(y.batch * y.height),
-               bytes = operand_bytes(x, y) / bytes_per_ns(kIsa);
+               bytes = operand_bytes(query, x, y) / bytes_per_ns(kIsa);
   const auto taps_in = static_cast<double>(x.width * plan[2].per_output);
   const auto taps_out = static_cast<double>(y.width * plan[3].per_output);
   const auto channels = static_cast<double>(x.channels);
@@ -161,7 +163,7 @@ double cost_double(const KernelQuery& query) {
   const int width = lanes(kIsa);
   const double vectors =
       static_cast<double>(y.batch * y.height * y.width * ((x.channels + width - 1) / width));
-  return vectors * 0.7 + operand_bytes(x, y) / bytes_per_ns(kIsa);
+  return vectors * 0.7 + operand_bytes(query, x, y) / bytes_per_ns(kIsa);
 }
 
 template <Isa kIsa>
@@ -170,7 +172,7 @@ double cost_corners(const KernelQuery& query) {
   const int width = lanes(kIsa);
   const double vectors =
       static_cast<double>(y.batch * y.height * y.width * ((x.channels + width - 1) / width));
-  return vectors * 1.5 + operand_bytes(x, y) / bytes_per_ns(kIsa);
+  return vectors * 1.5 + operand_bytes(query, x, y) / bytes_per_ns(kIsa);
 }
 
 void fill_geometry(const Image& x, const Image& y, ResizeParams& p) {
@@ -401,6 +403,24 @@ constexpr KernelDesc kTable[] = {
      prepare_double, portable::resize_double},
     {"resize.taps.portable.fp32", "Resize", Isa::portable, false, can_run, cost<Isa::portable>,
      prepare<Isa::portable>, portable::resize_taps},
+    {"resize.corners.avx512.bf16", "Resize", Isa::avx512, false, can_run_bf16<can_run_corners, 1u>,
+     cost_corners<Isa::avx512>, prepare_bf16<prepare_corners>, avx512::resize_corners_bf16},
+    {"resize.double.avx512.bf16", "Resize", Isa::avx512, false, can_run_bf16<can_double, 1u>,
+     cost_double<Isa::avx512>, prepare_bf16<prepare_double>, avx512::resize_double_bf16},
+    {"resize.taps.avx512.bf16", "Resize", Isa::avx512, false, can_run_bf16<can_run, 1u>, cost<Isa::avx512>,
+     prepare_bf16<prepare<Isa::avx512>>, avx512::resize_taps_bf16},
+    {"resize.corners.avx2.bf16", "Resize", Isa::avx2, false, can_run_bf16<can_run_corners, 1u>,
+     cost_corners<Isa::avx2>, prepare_bf16<prepare_corners>, avx2::resize_corners_bf16},
+    {"resize.double.avx2.bf16", "Resize", Isa::avx2, false, can_run_bf16<can_double, 1u>,
+     cost_double<Isa::avx2>, prepare_bf16<prepare_double>, avx2::resize_double_bf16},
+    {"resize.taps.avx2.bf16", "Resize", Isa::avx2, false, can_run_bf16<can_run, 1u>, cost<Isa::avx2>,
+     prepare_bf16<prepare<Isa::avx2>>, avx2::resize_taps_bf16},
+    {"resize.corners.portable.bf16", "Resize", Isa::portable, false, can_run_bf16<can_run_corners, 1u>,
+     cost_corners<Isa::portable>, prepare_bf16<prepare_corners>, portable::resize_corners_bf16},
+    {"resize.double.portable.bf16", "Resize", Isa::portable, false, can_run_bf16<can_double, 1u>,
+     cost_double<Isa::portable>, prepare_bf16<prepare_double>, portable::resize_double_bf16},
+    {"resize.taps.portable.bf16", "Resize", Isa::portable, false, can_run_bf16<can_run, 1u>,
+     cost<Isa::portable>, prepare_bf16<prepare<Isa::portable>>, portable::resize_taps_bf16},
 };
 
 }  // namespace

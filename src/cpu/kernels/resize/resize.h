@@ -55,24 +55,36 @@ void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
+void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_double_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
+void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_double_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
+void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_double_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
+void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_double_bf16(const compiler::KernelArgs& args) noexcept;
+void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

@@ -7,6 +7,7 @@
 
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
+#include "cpu/storage.h"
 #include "ops/resize_plan.h"
 
 namespace saccade::cpu {
@@ -137,6 +138,13 @@ constexpr KernelDesc kTable[] = {
      prepare<Isa::avx2>, avx2::resize_arg_max},
     {"resize_arg_max.portable.fp32", "ResizeArgMax", Isa::portable, false, can_run, cost<Isa::portable>,
      prepare<Isa::portable>, portable::resize_arg_max},
+    {"resize_arg_max.avx512.bf16", "ResizeArgMax", Isa::avx512, false, can_run_bf16<can_run, 1u, DType::i64>,
+     cost<Isa::avx512>, prepare_bf16<prepare<Isa::avx512>>, avx512::resize_arg_max_bf16},
+    {"resize_arg_max.avx2.bf16", "ResizeArgMax", Isa::avx2, false, can_run_bf16<can_run, 1u, DType::i64>,
+     cost<Isa::avx2>, prepare_bf16<prepare<Isa::avx2>>, avx2::resize_arg_max_bf16},
+    {"resize_arg_max.portable.bf16", "ResizeArgMax", Isa::portable, false,
+     can_run_bf16<can_run, 1u, DType::i64>, cost<Isa::portable>, prepare_bf16<prepare<Isa::portable>>,
+     portable::resize_arg_max_bf16},
 };
 
 }  // namespace

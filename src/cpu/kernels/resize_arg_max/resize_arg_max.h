@@ -43,15 +43,19 @@ struct ResizeArgMaxParams {
 
 namespace portable {
 void resize_arg_max(const compiler::KernelArgs& args) noexcept;
-}
+void resize_arg_max_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
 namespace avx2 {
 void resize_arg_max(const compiler::KernelArgs& args) noexcept;
-}
+void resize_arg_max_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
 namespace avx512 {
 void resize_arg_max(const compiler::KernelArgs& args) noexcept;
-}
+void resize_arg_max_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void resize_arg_max(const compiler::KernelArgs& args) noexcept;
-}
+void resize_arg_max_bf16(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

@@ -1,4 +1,4 @@
-// Arg max of enlarged logits; included inside the namespace of each instruction set.
+// Arg max of enlarged logits, which are stored as T, float or Bf16; included inside the namespace of each instruction set.
 //
 // An enlarged logit is a convex combination of the four around it. Where one class is ahead at all four by more than
 // rounding can undo, it is ahead in between; elsewhere only the classes are evaluated that no corner's best class beats at
@@ -41,14 +41,15 @@ inline ClassLeader find_leader(float* logits, std::int64_t channels) {
 }
 
 /// One row of the picture, channel after channel of each pixel, behind them less than any logit up to whole vectors.
-inline void read_row(const ResizeArgMaxParams& p, const float* src, float* logits, ClassLeader* leaders) {
+template <class T>
+inline void read_row(const ResizeArgMaxParams& p, const T* src, float* logits, ClassLeader* leaders) {
   for (std::int64_t x = 0; x < p.in_w; ++x) {
-    const float* pixel = src + x * p.src_pixel;
+    const T* pixel = src + x * p.src_pixel;
     float* out = logits + x * p.pixel_step;
     if (p.src_channel == 1) {
       for_each_vector(p.channels, [&](std::int64_t c, int n) { store_part(out + c, n, load_part(pixel + c, n)); });
     } else {
-      for (std::int64_t c = 0; c < p.channels; ++c) out[c] = pixel[c * p.src_channel];
+      for (std::int64_t c = 0; c < p.channels; ++c) out[c] = widen(pixel[c * p.src_channel]);
     }
     for (std::int64_t c = p.channels; c < p.pixel_step; ++c) out[c] = kLowest;
     leaders[x] = find_leader(out, p.channels);
@@ -153,6 +154,7 @@ inline void classify_row(const ResizeArgMaxParams& p, const float* logits, const
   fill(p, row, begin, end, number, dst);
 }
 
+template <class T>
 inline void run_resize_arg_max(const compiler::KernelArgs& args) {
   const ResizeArgMaxParams& p = *static_cast<const ResizeArgMaxParams*>(args.state);
   const std::int64_t pixels = p.in_h * p.in_w;
@@ -164,7 +166,7 @@ inline void run_resize_arg_max(const compiler::KernelArgs& args) {
     float* const logits = all_logits + image * pixels * p.pixel_step;
     ClassLeader* const leaders = all_leaders + image * pixels;
     if (args.phase == 0) {
-      const float* src = static_cast<const float*>(args.src[0]) + image * p.src_image;
+      const T* src = static_cast<const T*>(args.src[0]) + image * p.src_image;
       const std::int64_t last = (band + 1) * p.read_band < p.in_h ? (band + 1) * p.read_band : p.in_h;
       for (std::int64_t y = band * p.read_band; y < last; ++y)
         read_row(p, src + y * p.src_row, logits + y * p.in_w * p.pixel_step, leaders + y * p.in_w);
