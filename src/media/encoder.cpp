@@ -44,6 +44,7 @@ const AVPixFmtDescriptor& descriptor(AVPixelFormat format) {
   return *d;
 }
 
+bool holds_rgb(AVPixelFormat format) { return (descriptor(format).flags & AV_PIX_FMT_FLAG_RGB) != 0; }
 bool has_alpha(AVPixelFormat format) { return (descriptor(format).flags & AV_PIX_FMT_FLAG_ALPHA) != 0; }
 
 /// Our own handling has no use for formats that live on a device, for palettes or for bits packed together.
@@ -202,12 +203,16 @@ void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const Encod
     const std::string preset = options.preset.empty() ? kDefaultPreset : options.preset;
     require_known(kind, "preset", preset);
     set_option(codec, "preset", preset);
+    const bool rate_is_given =
+        std::any_of(options.extra.begin(), options.extra.end(), [](const auto& option) {
+          return option.first == "qp" || option.first == "b" || option.first == "crf";
+        });
     const double crf = options.crf.value_or(kDefaultCrf);
     if (!(crf >= 0 && crf <= kHighestCrf)) {  // beyond it they would quietly take the highest
       throw Error(ErrorCode::invalid_argument,
                   fmt::format("crf {} is out of range 0 to {} of encoder {}", crf, kHighestCrf, kind.name));
     }
-    set_option(codec, "crf", fmt::format("{}", crf));
+    if (options.crf || !rate_is_given) set_option(codec, "crf", fmt::format("{}", crf));
     return;
   }
   const std::string_view name = kind.name;
@@ -343,6 +348,12 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                                 usable(wanted) && contains(among, wanted)
                             ? wanted
                             : closest(*choice.codec, wanted, choice.alpha, among);
+  if (holds_rgb(wanted) && !choice.alpha &&
+      (choice.pixel_format == AV_PIX_FMT_NONE || !holds_rgb(choice.pixel_format)) &&
+      accepts(*choice.codec, AV_PIX_FMT_BGR0) && contains(among, AV_PIX_FMT_BGR24)) {
+    choice.pixel_format = AV_PIX_FMT_BGR24;  // FFV1 and others hold RGB with a byte to spare
+    choice.coded_format = AV_PIX_FMT_BGR0;
+  }
   if (choice.pixel_format == AV_PIX_FMT_NONE) {
     throw Error(ErrorCode::unsupported,
                 fmt::format("encoder {} takes no pixel format that can be made from {}", choice.codec->name,

@@ -60,7 +60,10 @@ void PictureFilter::open(AVPixelFormat format, int width, int height) {
   source.height = height;
   std::string chain;
   if (options_.deinterlace != Deinterlace::none) {
-    chain = fmt::format("{}=mode=send_frame:parity=auto:deint={}", has_filter("bwdif") ? "bwdif" : "yadif",
+    chain = fmt::format("{}=mode=send_frame:parity={}:deint={}", has_filter("bwdif") ? "bwdif" : "yadif",
+                        format_.field_order == AV_FIELD_TT   ? "tff"
+                        : format_.field_order == AV_FIELD_BB ? "bff"
+                                                             : "auto",
                         options_.deinterlace == Deinterlace::all ? "all" : "interlaced");
   }
   const AVPixelFormat result = options_.tone_map ? result_.pixel_format : format;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string_view>
 
@@ -57,13 +58,22 @@ const AVInputFormat* find_format(AVIOContext* io, const std::string& name) {
   return av_probe_input_buffer2(io, &format, "", nullptr, 0, 0) < 0 ? nullptr : format;
 }
 
-/// Targa files have no signature: the name decides, and the decoder whether it was right.
+/// Targa files have no signature: the name decides, if the header makes sense.
 bool is_targa(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension == ".tga" || extension == ".targa" || extension == ".vda" || extension == ".icb" ||
-         extension == ".vst";
+  if (extension != ".tga" && extension != ".targa" && extension != ".vda" && extension != ".icb" &&
+      extension != ".vst") {
+    return false;
+  }
+  std::array<unsigned char, 18> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(head.data()), head.size());
+  const int palette = head[1], kind = head[2] & ~8, bits = head[16];
+  const bool sized = (head[12] | head[13]) != 0 && (head[14] | head[15]) != 0;
+  return file.good() && palette <= 1 && kind >= 1 && kind <= 3 && sized &&
+         (bits == 8 || bits == 15 || bits == 16 || bits == 24 || bits == 32);
 }
 
 bool is_cover(const AVStream& stream) { return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; }
@@ -105,8 +115,9 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   raw->protocol_whitelist = av_strdup(protocols.c_str());
   raw->interrupt_callback = {[](void* file) { return static_cast<InputFile*>(file)->stopped() ? 1 : 0; },
                              &file_};
+  const bool targa = address.empty() && file_.regular() && is_targa(path);
   const AVInputFormat* format =
-      address.empty() ? find_format(file_.context(), "input" + path.extension().string()) : nullptr;
+      address.empty() && !targa ? find_format(file_.context(), "input" + path.extension().string()) : nullptr;
   if (format != nullptr && is_among(format->name, kRefersElsewhere)) {
     avformat_free_context(raw);
     throw Error(ErrorCode::unsupported,
@@ -115,7 +126,6 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
                             path.string(), format->long_name != nullptr ? format->long_name : format->name));
   }
   Dictionary demuxer_options;
-  const bool targa = format == nullptr && file_.regular() && file_.size() > 0 && is_targa(path);
   if (targa) {
     format = av_find_input_format("image2pipe");
     raw->video_codec_id = AV_CODEC_ID_TARGA;

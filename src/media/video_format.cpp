@@ -128,7 +128,9 @@ VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const
   format.frame_rate = av_guess_frame_rate(&input, const_cast<AVStream*>(&stream), nullptr);
   format.time_base = stream.time_base;
   if (first.interlaced_frame != 0) {
-    format.field_order = first.top_field_first != 0 ? AV_FIELD_TT : AV_FIELD_BB;
+    // The head of the stream wins over a picture: encoders get the latter wrong more easily.
+    const bool told = declared.field_order == AV_FIELD_TT || declared.field_order == AV_FIELD_BB;
+    format.field_order = told ? declared.field_order : first.top_field_first != 0 ? AV_FIELD_TT : AV_FIELD_BB;
   } else {
     format.field_order = AV_FIELD_PROGRESSIVE;
   }
