@@ -68,7 +68,8 @@ TEST(LowerToBf16, NothingUnlessAskedFor) {
 TEST(LowerToBf16, BetweenLayersOnly) {
   GraphMaker m;
   const Id x = m.input("x", {2, 3, 8, 10});
-  const Id first = m.conv(m.node("Relu", {x}), 3, 8), second = m.conv(first, 8, 6), last = m.conv(second, 6, 2);
+  const Id first = m.conv(m.node("Relu", {x}), 3, 8), second = m.conv(first, 8, 6),
+           last = m.conv(second, 6, 2);
   const ir::Graph g = lowered(m.finish({m.node("Softmax", {last}, {{"axis", std::int64_t{1}}})}));
   EXPECT_EQ(count(g, "Cast"), 0u);
   EXPECT_EQ(narrow_values(g), 2u);
@@ -110,8 +111,9 @@ TEST(LowerToBf16, MoversTakeOneType) {
   GraphMaker m;
   const Id x = m.input("x", {1, 3, 8, 8});
   const Id a = m.conv(x, 3, 8), b = m.conv(x, 3, 4);
-  const Id pooled = m.node("MaxPool", {a}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
-                                            {"strides", std::vector<std::int64_t>{2, 2}}});
+  const Id pooled = m.node(
+      "MaxPool", {a},
+      {{"kernel_shape", std::vector<std::int64_t>{2, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}});
   const Id large = m.node("Resize", {pooled, ir::kNoValue, ir::kNoValue, m.integers({1, 8, 8, 8})},
                           {{"mode", std::string("linear")}});
   // The picture itself and a constant among them are converted.
@@ -135,6 +137,16 @@ TEST(LowerToBf16, PooledBranchIsConvertedWhileItIsSmall) {
   ASSERT_EQ(count(g, "Cast"), 1u);
   EXPECT_EQ(*g.value(testing::find(g, "Cast")->inputs[0]).shape, (Shape{1, 4, 1, 1}));
   EXPECT_EQ(result(g, "Concat"), DType::bf16);
+}
+
+TEST(LowerToBf16, WhatIsFloatAnywayIsNotConvertedToBeMoved) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 3, 8, 8});
+  const Id features = m.conv(x, 3, 8), side = m.conv(features, 8, 2), other = m.conv(features, 8, 2);
+  const Id sides = m.node("Concat", {side, other}, {{"axis", std::int64_t{1}}});
+  const ir::Graph g = lowered(m.finish({m.conv(sides, 4, 1), side, other}));
+  EXPECT_EQ(count(g, "Cast"), 0u);
+  EXPECT_EQ(narrow_values(g), 1u);
 }
 
 TEST(LowerToBf16, OperatorsThatNeedFloatsGetThem) {

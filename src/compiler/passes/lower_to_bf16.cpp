@@ -145,9 +145,25 @@ class Narrowing {
     return node.op == "AveragePool" && picture(node.inputs[0]) && !picture(node.outputs[0]);
   }
 
+  // Whether what would have to be converted for a mover is half of what it returns or more.
+  bool mostly_converted(std::size_t n) const {
+    if (kinds_[n] != Kind::mover) return false;
+    const Node& node = graph_.nodes[n];
+    double converted = 0, made = 0;
+    for (const std::size_t slot : data_slots(node, Kind::mover)) {
+      const ValueId id = node.inputs[slot];
+      if (graph_.constant(id) == nullptr && !narrow(id))
+        converted += static_cast<double>(element_count(*known_shape(graph_, id)));
+    }
+    for (const ValueId id : node.outputs)
+      made += static_cast<double>(element_count(*known_shape(graph_, id)));
+    return 2 * converted >= made;
+  }
+
   void choose() {
     mark_ends();
-    // Candidates first; then those go that nobody reads as they are, until all the rest are of use.
+    // Candidates first; then those go that nobody reads as they are or that are made by conversions, until
+    // all the rest are of use.
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       if (kept_[n] || kinds_[n] == Kind::other || kinds_[n] == Kind::mean) continue;
       const Node& node = graph_.nodes[n];
@@ -166,7 +182,7 @@ class Narrowing {
           return std::any_of(uses.begin(), uses.end(),
                              [&](const ir::Uses::Use& use) { return reads_narrow(use.node, use.slot); });
         });
-        if (useful) continue;
+        if (useful && !mostly_converted(n)) continue;
         for (const ValueId id : node.outputs) narrow_[index(id)] = false;
         changed = true;
       }
