@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "media/encoder.h"
+#include "media/ffmpeg.h"
 #include "pipeline/batch.h"
 
 namespace saccade {
@@ -112,6 +113,10 @@ void require_usable_folder(const fs::path& folder) {
   if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
     throw Error(ErrorCode::invalid_argument,
                 folder.string() + ": is no folder; several inputs need a folder as output");
+  }
+  if (!fs::exists(folder, error) && av_guess_format(nullptr, folder.filename().c_str(), nullptr) != nullptr) {
+    throw Error(ErrorCode::invalid_argument,
+                folder.string() + ": is the name of a file; several inputs need a folder as output");
   }
 }
 

@@ -106,7 +106,7 @@ TEST_F(Failure, OutputThatIsTheInputIsRefused) {
 
 TEST_F(Failure, OutputsThatCannotBeWrittenAreRefused) {
   error_of(job(in, scratch / "no-such-folder/out.mp4", Effect::blur), ErrorCode::not_found);
-  error_of(job(in, scratch.path(), Effect::blur), ErrorCode::io);
+  error_of(job(in, scratch.path(), Effect::blur), ErrorCode::invalid_argument);
   error_of(job(in, scratch / "out.xyz", Effect::blur), ErrorCode::unsupported);
   error_of(job(in, scratch / "out", Effect::blur), ErrorCode::unsupported);
   expect_untouched();
