@@ -183,7 +183,7 @@ void add_infer(CLI::App& app) {
       ->type_name("DIR");
   command
       ->add_option("--isa", options->isa,
-                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni or amx")
+                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx")
       ->type_name("ISA");
   command->add_option("--threads", options->threads, "Threads that share the work")
       ->check(CLI::Range(1, 1024));

@@ -90,7 +90,8 @@ CompileOptions compile_options(const Model& model, const PlanOptions& options) {
 Isa usable_isa(const std::string& name) {
   const std::optional<Isa> isa = parse_isa(name);
   if (!isa)
-    throw UsageError(fmt::format("--isa {}: expected portable, avx2, avx512, avx512_vnni or amx", name));
+    throw UsageError(
+        fmt::format("--isa {}: expected portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx", name));
   if (*isa > detected_isa())
     throw Error(ErrorCode::unsupported,
                 fmt::format("--isa {}: this machine has {} at most", name, isa_name(detected_isa())));

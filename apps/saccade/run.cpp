@@ -164,7 +164,7 @@ void add_options(CLI::App& command, RunArguments& a) {
   command.add_option("--threads", a.job.threads, "CPU threads (default: all that are granted)")
       ->check(CLI::Range(1, 1024));
   command.add_option("--isa", a.isa, "Highest instruction set to use")
-      ->check(CLI::IsMember({"portable", "avx2", "avx512", "avx512_vnni", "amx"}));
+      ->check(CLI::IsMember({"portable", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"}));
   command
       .add_option("--config", a.config,
                   "YAML or JSON file with these options by their long names; the command line wins")

@@ -92,7 +92,7 @@ void add_verify(CLI::App& app) {
       ->check(CLI::IsMember({"planned", "reference"}));
   command
       ->add_option("--isa", options->isa,
-                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni or amx")
+                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx")
       ->type_name("ISA");
   command
       ->add_option("--rtol", options->tolerance.relative,

@@ -1,5 +1,6 @@
 // Times every kernel of the table on the convolutions of the measured networks, one core.
-//   bench_conv [--isa ISA] [--network NAME] [--kernel TEXT] [--layer TEXT] [--ms MILLISECONDS]
+//   bench_conv [--isa ISA] [--storage float32|bfloat16] [--network NAME] [--kernel TEXT] [--layer TEXT] [--ms
+//   MILLISECONDS]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "conv_layers.h"
 #include "cpu/target.h"
 #include "rates.h"
@@ -22,8 +24,9 @@ using namespace saccade;
 using compiler::Layout;
 using compiler::TensorDesc;
 
-TensorDesc image(Shape dims) {
+TensorDesc image(Shape dims, DType dtype = DType::f32) {
   TensorDesc desc;
+  desc.dtype = dtype;
   desc.present = true;
   desc.layout = Layout::channels_last;
   desc.strides = compiler::dense_strides(dims, Layout::channels_last);
@@ -39,8 +42,19 @@ Tensor random_tensor(Shape shape, float scale) {
   return t;
 }
 
+Tensor stored(const Tensor& t, DType dtype) {
+  if (dtype == DType::f32) return t;
+  Tensor narrow(dtype, t.shape());
+  for (std::int64_t i = 0; i < t.count(); ++i) narrow.data<BFloat16>()[i] = to_bfloat16(t.data<float>()[i]);
+  return narrow;
+}
+
+/// Whether the kernel runs with vectors as wide as that instruction set's.
+bool of_width(Isa kernel, Isa isa) { return kernel == isa || (kernel <= isa && kernel >= Isa::avx512); }
+
 struct Options {
   Isa isa = detected_isa();
+  DType storage = DType::f32;
   std::string network, kernel, layer;
   double seconds = 0.05;
 };
@@ -60,13 +74,14 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, const cp
   const Tensor weights = layer.transposed ? random_tensor({layer.channels, layer.filters, k, k}, 0.1f)
                                           : random_tensor({layer.filters, layer.channels, k, k}, 0.1f);
   const Tensor bias = random_tensor({layer.filters}, 0.1f);
-  const Tensor x = random_tensor({layer.size, layer.size, layer.channels}, 1.0f);
-  Tensor y = Tensor::zeros(DType::f32, {out, out, layer.filters});
+  const Tensor x = stored(random_tensor({layer.size, layer.size, layer.channels}, 1.0f), options.storage);
+  Tensor y = Tensor::zeros(options.storage, {out, out, layer.filters});
   TensorDesc w = image(weights.shape()), b;
   b.present = true;
-  const std::vector<TensorDesc> inputs = {image({1, layer.channels, layer.size, layer.size}), w, b};
+  const std::vector<TensorDesc> inputs = {image({1, layer.channels, layer.size, layer.size}, options.storage),
+                                          w, b};
   const std::vector<const Tensor*> constants = {nullptr, &weights, &bias};
-  const std::vector<TensorDesc> outputs = {image({1, layer.filters, out, out})};
+  const std::vector<TensorDesc> outputs = {image({1, layer.filters, out, out}, options.storage)};
   const compiler::KernelQuery query{node, inputs, constants, outputs, compiler::Precision::fp32};
   const double work = static_cast<double>(layer.channels * layer.filters * k * k) *
                       static_cast<double>(layer.transposed ? layer.size * layer.size : out * out);
@@ -80,7 +95,7 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, const cp
                            static_cast<double>(y.bytes())};
   double best = 1e9, cheapest = 1e300, chosen = 0;
   for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
-    if (kernel->op != node.op || kernel->isa != options.isa) continue;
+    if (kernel->op != node.op || !of_width(kernel->isa, options.isa)) continue;
     if (kernel->name.find(options.kernel) == std::string_view::npos) continue;
     if (kernel->can_run(query) != nullptr) continue;
     const compiler::PreparedKernel prepared = kernel->prepare(query);
@@ -114,6 +129,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string key = argv[i], value = argv[i + 1];
     if (key == "--isa") options.isa = parse_isa(value).value_or(options.isa);
+    if (key == "--storage") options.storage = value == "bfloat16" ? DType::bf16 : DType::f32;
     if (key == "--network") options.network = value;
     if (key == "--kernel") options.kernel = value;
     if (key == "--layer") options.layer = value;

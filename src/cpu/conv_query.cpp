@@ -1,5 +1,6 @@
 #include "cpu/conv_query.h"
 
+#include "cpu/cost.h"
 #include "cpu/epilogue.h"
 
 namespace saccade::cpu {
@@ -10,9 +11,10 @@ using compiler::KernelQuery;
 using compiler::Layout;
 using compiler::TensorDesc;
 
-// f32, rank 4, channels last, a pixel's channels adjacent.
-const char* check_image(const TensorDesc& desc) {
-  if (desc.dtype != DType::f32) return "not float32";
+// Rank 4, channels last, a pixel's channels adjacent.
+const char* check_image(const TensorDesc& desc, Storage storage) {
+  if (desc.dtype != DType::f32 && (storage == Storage::f32 || desc.dtype != DType::bf16))
+    return storage == Storage::f32 ? "not float32" : "neither float32 nor bfloat16";
   if (desc.rank() != 4) return "not two-dimensional";
   if (desc.layout != Layout::channels_last) return "not channels last";
   if (desc.dims[1] > 1 && desc.strides[1] != 1) return "channels of a pixel are not adjacent";
@@ -40,14 +42,22 @@ const Tensor* constant(const KernelQuery& query, std::size_t i) {
   return i < query.constants.size() ? query.constants[i] : nullptr;
 }
 
+// Whether input, result, residual or gate is.
+bool stores_bf16(const KernelQuery& query) {
+  if (query.outputs[0].dtype == DType::bf16) return true;
+  for (const std::size_t i : {0u, 3u, 4u})
+    if (present(query, i) && query.inputs[i].dtype == DType::bf16) return true;
+  return false;
+}
+
 }  // namespace
 
-const char* check_conv(const KernelQuery& query, bool gates, bool residual_last) {
+const char* check_conv(const KernelQuery& query, Storage storage, bool gates, bool residual_last) {
   const bool transposed = query.node.op == "ConvTranspose";
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
-  if (const char* why = check_image(query.inputs[0])) return why;
-  if (const char* why = check_image(query.outputs[0])) return why;
+  if (const char* why = check_image(query.inputs[0], storage)) return why;
+  if (const char* why = check_image(query.outputs[0], storage)) return why;
   const Tensor* weights = constant(query, 1);
   if (weights == nullptr) return "weights are not constant";
   if (weights->dtype() != DType::f32 || weights->rank() != 4) return "weights are not float32 of rank 4";
@@ -61,17 +71,20 @@ const char* check_conv(const KernelQuery& query, bool gates, bool residual_last)
     if (transposed) return "residual of a transposed convolution";
     if (!residual_last && query.node.integer("residual_last", 0) != 0)
       return "residual behind the activation";
-    if (const char* why = check_image(query.inputs[3])) return why;
+    if (const char* why = check_image(query.inputs[3], storage)) return why;
     if (query.inputs[3].dims != query.outputs[0].dims) return "residual is broadcast";
     if (!rows_adjacent(query.inputs[3])) return "residual rows are not adjacent";
   }
   if (present(query, 4)) {
     if (!gates) return "gated";
     const TensorDesc& gate = query.inputs[4];
-    if (gate.dtype != DType::f32 || gate.rank() != 4) return "gate is not float32 of rank 4";
+    if ((gate.dtype != DType::f32 && (storage == Storage::f32 || gate.dtype != DType::bf16)) ||
+        gate.rank() != 4)
+      return "gate is not of rank 4 and a type of the kernel";
     if (constant(query, 4) != nullptr) return "gate is constant";
     if (gate.dims[1] > 1 && gate.strides[1] != 1) return "gates are not adjacent";
   }
+  if (storage == Storage::bf16 && !stores_bf16(query)) return "nothing is bfloat16";
   const std::int64_t groups = query.node.integer("group", 1);
   if (groups < 1 || query.inputs[0].dims[1] % groups != 0 || query.outputs[0].dims[1] % groups != 0)
     return "channels are no multiple of the groups";
@@ -107,11 +120,24 @@ ConvQuery read_conv(const KernelQuery& query) {
   if (q.has_residual)
     q.residual_image = image_stride(query.inputs[3]), q.residual_pixel = pixel_stride(query.inputs[3]);
   q.has_gate = present(query, 4);
+  q.src_bf16 = x.dtype == DType::bf16, q.dst_bf16 = y.dtype == DType::bf16;
+  q.residual_bf16 = q.has_residual && query.inputs[3].dtype == DType::bf16;
+  q.gate_bf16 = q.has_gate && query.inputs[4].dtype == DType::bf16;
   if (q.has_gate) q.gate_image = image_stride(query.inputs[4]);
   q.epilogue = read_epilogue(query.node);
   q.weights = weights.data<float>();
   q.bias = present(query, 2) ? query.constants[2]->data<float>() : nullptr;
   return q;
+}
+
+double storage_ns(const ConvQuery& q, Isa isa, std::int64_t times) noexcept {
+  // Two or three operations a vector on the way in, a handful on the way out.
+  const double vectors_per_ns = multiply_adds_per_ns(isa) / lanes(isa);
+  double operations = 0;
+  if (q.src_bf16) operations += 3.0 * static_cast<double>(q.in_h * q.in_w * q.groups * q.channels * times);
+  if (q.dst_bf16 || q.residual_bf16)
+    operations += 8.0 * static_cast<double>(q.out_h * q.out_w * q.groups * q.filters);
+  return operations / (lanes(isa) * vectors_per_ns);
 }
 
 }  // namespace saccade::cpu

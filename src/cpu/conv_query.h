@@ -8,7 +8,11 @@
 
 namespace saccade::cpu {
 
-/// A 2-D Conv or ConvTranspose in channels_last f32 with constant weights. Strides in elements.
+/// What a kernel takes: everything f32, or input, result, residual or gate (one of them at least) bf16.
+/// Weights and bias are f32 in either.
+enum class Storage { f32, bf16 };
+
+/// A 2-D Conv or ConvTranspose in channels_last with constant weights. Strides in elements.
 struct ConvQuery {
   std::int64_t batch, groups;
   std::int64_t channels, filters;  ///< per group
@@ -16,6 +20,7 @@ struct ConvQuery {
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
   bool has_residual, residual_last, has_gate;
+  bool src_bf16, dst_bf16, residual_bf16, gate_bf16;
   std::int64_t gate_image;
   Epilogue epilogue;
   const float* weights;
@@ -30,7 +35,12 @@ struct ConvQuery {
 
 /// nullptr if `read_conv` can read the query, else why not. Few kernels can multiply the input by a gate, or
 /// add the residual behind the activation.
-const char* check_conv(const compiler::KernelQuery& query, bool gates = false, bool residual_last = false);
+const char* check_conv(const compiler::KernelQuery& query, Storage storage = Storage::f32, bool gates = false,
+                       bool residual_last = false);
 ConvQuery read_conv(const compiler::KernelQuery& query);
+
+/// What bfloat16 operands add to the predicted time of one image in kernels that compute in floats and read
+/// the input `times` times.
+double storage_ns(const ConvQuery& query, Isa isa, std::int64_t times) noexcept;
 
 }  // namespace saccade::cpu

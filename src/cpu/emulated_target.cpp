@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/kernels/conv/conv.h"
+#include "cpu/kernels/conv_bf16/conv_bf16.h"
 #include "cpu/kernels/conv_bytes/conv_bytes.h"
 #include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
@@ -39,16 +40,27 @@ struct Emulation {
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
     {"conv.dense.avx512.fp32", emulated::conv_dense},
+    {"conv.dense.avx512.bf16", emulated::conv_dense},
+    {"conv.dense.amx.bf16", emulated::conv_tiles},
+    {"conv.dense.avx512_bf16.bf16", emulated::conv_bf16},
     {"conv.dense.avx512.int8", emulated::conv_bytes},
+    {"conv.dense.amx.int8", emulated::conv_bytes_tiles},
     {"conv.dense.avx512_vnni.int8", emulated::conv_bytes_quads},
     {"depthwise.avx512.int8", emulated::depthwise_bytes},
     {"conv.few.avx512.fp32", emulated::conv_few},
+    {"conv.few.avx512.bf16", emulated::conv_few},
     {"conv.pointwise.avx512.fp32", emulated::conv_pointwise},
+    {"conv.pointwise.avx512.bf16", emulated::conv_pointwise},
     {"conv.single.avx512.fp32", emulated::conv_single},
+    {"conv.single.avx512.bf16", emulated::conv_single},
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
+    {"conv_transpose.avx512.bf16", emulated::conv_transpose},
     {"conv_transpose.patch.avx512.fp32", emulated::conv_transpose_patch},
+    {"conv_transpose.patch.avx512.bf16", emulated::conv_transpose_patch},
     {"conv.winograd4.avx512.fp32", emulated::winograd_4},
+    {"conv.winograd4.avx512.bf16", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
+    {"conv.winograd6.avx512.bf16", emulated::winograd_6},
     {"conv.winograd2.avx512.int8", emulated::winograd_bytes},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"depthwise.avx512.bf16", emulated::depthwise_conv_bf16},
@@ -89,7 +101,7 @@ constexpr Emulation kEmulations[] = {
 class EmulatedTarget final : public compiler::Target {
  public:
   EmulatedTarget() {
-    for (const KernelDesc* kernel : target().kernels(Isa::avx512_vnni)) {
+    for (const KernelDesc* kernel : target().kernels(Isa::amx)) {
       if (kernel->isa < Isa::avx512) continue;
       KernelDesc copy = *before_breaking(kernel);
       copy.name = names_.emplace_back(std::string(kernel->name) + ".emulated");

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "base/half.h"
+
 namespace saccade::cpu {
 
 namespace {
@@ -57,6 +59,11 @@ void run(const KernelArgs& args) noexcept {
     float value = 0;
     std::memcpy(&value, element, sizeof value);
     value = -1 - value;
+    std::memcpy(element, &value, sizeof value);
+  } else if (state.dtype == DType::bf16) {
+    BFloat16 value{};
+    std::memcpy(&value, element, sizeof value);
+    value = to_bfloat16(-1 - to_float(value));
     std::memcpy(element, &value, sizeof value);
   } else {
     *element = static_cast<char>(*element ^ 1);

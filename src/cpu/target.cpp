@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "cpu/kernels/families.h"
+#include "cpu/rates.h"
 #include "cpu/sabotage.h"
 
 namespace saccade::cpu {
@@ -19,6 +21,7 @@ class CpuTarget final : public compiler::Target {
     // clang-format off
     const std::span<const KernelDesc> families[] = {
         conv_kernels(),
+        conv_bf16_kernels(),
         conv_few_kernels(),
         conv_bytes_kernels(),
         depthwise_bytes_kernels(),
@@ -49,6 +52,7 @@ class CpuTarget final : public compiler::Target {
     }
   }
   std::string_view name() const override { return "cpu"; }
+  std::string choices_depend_on() const override { return measured_rates(); }
   std::span<const KernelDesc* const> kernels(Isa isa) const override {
     return lists_[static_cast<std::size_t>(isa)];
   }

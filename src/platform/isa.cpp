@@ -15,7 +15,8 @@ namespace saccade {
 
 namespace {
 
-constexpr std::array<const char*, kIsaCount> kNames = {"portable", "avx2", "avx512", "avx512_vnni", "amx"};
+constexpr std::array<const char*, kIsaCount> kNames = {"portable",    "avx2",        "avx512",
+                                                       "avx512_vnni", "avx512_bf16", "amx"};
 
 // The kernel grants the 8 KB of tile state once a process asks for it (arch_prctl ARCH_REQ_XCOMP_PERM,
 // feature 18).
@@ -41,7 +42,8 @@ Isa detect() noexcept {
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (!avx512) return Isa::avx2;
   if (!__builtin_cpu_supports("avx512vnni")) return Isa::avx512;
-  return has_amx() ? Isa::amx : Isa::avx512_vnni;
+  if (!__builtin_cpu_supports("avx512bf16")) return Isa::avx512_vnni;
+  return has_amx() ? Isa::amx : Isa::avx512_bf16;
 }
 
 }  // namespace
@@ -65,8 +67,9 @@ Isa active_isa() {
     if (cap == nullptr || *cap == '\0') return detected_isa();
     const std::optional<Isa> wanted = parse_isa(cap);
     if (!wanted)
-      throw Error(ErrorCode::invalid_argument, std::string("SACCADE_MAX_ISA is '") + cap +
-                                                   "', expected portable, avx2, avx512, avx512_vnni or amx");
+      throw Error(ErrorCode::invalid_argument,
+                  std::string("SACCADE_MAX_ISA is '") + cap +
+                      "', expected portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx");
     return std::min(*wanted, detected_isa());
   }();
   return isa;

@@ -71,7 +71,7 @@ TEST_F(Commands, ExecutorsThreadsIsasAndBatchesAgree) {
                 .code,
             0);
   const Tensor want = cli::read_npy(folder_ / "reference" / "mask.npy");
-  for (const char* isa : {"portable", "avx2", "avx512", "avx512_vnni", "amx"}) {
+  for (const char* isa : {"portable", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "amx"}) {
     if (*parse_isa(isa) > active_isa()) continue;
     std::string first;
     for (const char* threads : {"1", "2", "3"}) {

@@ -107,7 +107,8 @@ TEST(Probe, ReadsEverythingAndWritesNothingElse) {
 }
 
 TEST(Probe, SumsOfNarrowProductsRunWhereTheMachineHasThem) {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx}) {
+  for (const Isa isa :
+       {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx}) {
     if (isa > detected_isa()) continue;
     const DotProbes dots = dot_probes(isa);
     if (isa == Isa::avx2) {

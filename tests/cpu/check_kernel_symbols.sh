@@ -1,10 +1,10 @@
 #!/bin/sh
-# check_kernel_symbols.sh NM LIBRARY...: fails if a kernel unit (portable, avx2, avx512, avx512_vnni, amx, emulated) defines a weak or
+# check_kernel_symbols.sh NM LIBRARY...: fails if a kernel unit (portable, avx2, avx512, avx512_vnni, avx512_bf16, amx, emulated) defines a weak or
 # unique symbol, or uses the standard library. Such a symbol, compiled with the unit's instructions, could be linked in for
 # the whole program and crash on a machine without them.
 nm=$1
 shift
-units='/(portable|avx2|avx512|avx512_vnni|amx|emulated)\.cpp\.o: |:(portable|avx2|avx512|avx512_vnni|amx|emulated)\.cpp\.o:'
+units='/(portable|avx2|avx512|avx512_vnni|avx512_bf16|amx|emulated|emulated_tiles)\.cpp\.o: |:(portable|avx2|avx512|avx512_vnni|avx512_bf16|amx|emulated|emulated_tiles)\.cpp\.o:'
 found=$("$nm" -A "$@" | grep -E "$units")
 if [ -z "$found" ]; then
   echo "no kernel units in: $*"

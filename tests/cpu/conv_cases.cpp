@@ -1,5 +1,8 @@
 // Dense convolutions: a few of each kind. conv_test.cpp, winograd_test.cpp and conv_transpose_test.cpp go
 // through many more shapes.
+#include <random>
+
+#include "base/half.h"
 #include "cpu/cases.h"
 
 namespace saccade::kernel_check {
@@ -27,6 +30,47 @@ Case conv(const std::string& name, const std::string& op, Shape shape, std::int6
   test.outputs = {nhwc()};
   test.tolerance = 1e-5;  // Winograd's transforms cost a digit
   return test;
+}
+
+}  // namespace
+
+namespace {
+
+/// The same input in bfloat16.
+Input narrow(Input input, unsigned seed) {
+  Tensor value(DType::bf16, input.shape);
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> range(-1.0f, 1.0f);
+  for (std::int64_t i = 0; i < value.count(); ++i) value.data<BFloat16>()[i] = to_bfloat16(range(random));
+  input.dtype = DType::bf16;
+  input.value = std::move(value);
+  return input;
+}
+
+/// With input, residual and gate in bfloat16, or only some of them, and a result of the given type.
+Case in_bf16(Case test, bool src, bool residual, bool gate, const char* to) {
+  test.name += std::string(" in bf16") + (src ? " input" : "") + (residual ? " residual" : "") +
+               (gate ? " gate" : "") + " to " + to;
+  if (src) test.inputs[0] = narrow(test.inputs[0], 1);
+  if (residual && test.inputs.size() > 3 && test.inputs[3].present)
+    test.inputs[3] = narrow(test.inputs[3], 2);
+  if (gate && test.inputs.size() > 4) test.inputs[4] = narrow(test.inputs[4], 3);
+  test.attributes["to"] = std::string(to);
+  test.tolerance = 0.02;  // some kernels round the weights too; conv_test.cpp is stricter
+  return test;
+}
+
+/// Of cases of floats, in several combinations of types.
+std::vector<Case> bf16_cases(const std::vector<Case>& floats) {
+  std::vector<Case> cases;
+  for (const Case& test : floats) {
+    if (test.name.find("pads") != std::string::npos) continue;  // many, and about geometry alone
+    cases.push_back(in_bf16(test, true, true, true, "bfloat16"));
+    cases.push_back(in_bf16(test, true, false, false, "float32"));
+    if (test.inputs.size() > 3) cases.push_back(in_bf16(test, true, false, true, "bfloat16"));
+    cases.push_back(in_bf16(test, false, true, false, "bfloat16"));
+  }
+  return cases;
 }
 
 }  // namespace
@@ -90,6 +134,8 @@ std::vector<Case> conv_cases() {
   in_place.attributes["activation"] = std::string("relu");
   in_place.inputs.push_back(channels_last({1, 16, 12, 9}));
   cases.push_back(in_place);
+  const std::vector<Case> narrow_cases = bf16_cases(cases);
+  cases.insert(cases.end(), narrow_cases.begin(), narrow_cases.end());
   return cases;
 }
 

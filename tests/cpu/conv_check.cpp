@@ -9,6 +9,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/half.h"
 #include "cpu/emulated_target.h"
 #include "cpu/guarded_buffer.h"
 #include "cpu/stored_kernel.h"
@@ -23,7 +24,7 @@ using compiler::KernelDesc;
 using compiler::Layout;
 using compiler::TensorDesc;
 
-constexpr float kUnwritten = 12345.0f;  // what gaps and outputs hold before the run
+constexpr float kUnwritten = 12288.0f;  // what gaps and outputs hold before the run
 
 std::int64_t out_size(const ConvCase& c, bool height) {
   const std::int64_t in = height ? c.in_h : c.in_w, k = height ? c.kernel_h : c.kernel_w,
@@ -34,8 +35,9 @@ std::int64_t out_size(const ConvCase& c, bool height) {
 }
 
 // Channels last with a gap behind each pixel's channels.
-TensorDesc image_desc(Shape dims, std::int64_t gap) {
+TensorDesc image_desc(Shape dims, std::int64_t gap, bool bf16) {
   TensorDesc desc;
+  desc.dtype = bf16 ? DType::bf16 : DType::f32;
   desc.present = true;
   desc.layout = Layout::channels_last;
   const std::int64_t pixel = dims[1] + gap;
@@ -72,18 +74,41 @@ double activate(const ConvCase& c, double x) {
   return x;
 }
 
+// Numbers in the memory of an operand.
+void put(const std::vector<float>& from, std::size_t count, const TensorDesc& desc, void* to) {
+  if (desc.dtype == DType::f32) {
+    std::memcpy(to, from.data(), count * sizeof(float));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) static_cast<BFloat16*>(to)[i] = to_bfloat16(from[i]);
+}
+std::vector<float> get(const void* from, std::size_t count, const TensorDesc& desc) {
+  std::vector<float> to(count);
+  if (desc.dtype == DType::f32) std::memcpy(to.data(), from, count * sizeof(float));
+  for (std::size_t i = 0; i < count && desc.dtype == DType::bf16; ++i)
+    to[i] = to_float(static_cast<const BFloat16*>(from)[i]);
+  return to;
+}
+float rounded(float x) { return to_float(to_bfloat16(x)); }
+
+// What a convolution sums up before the activation, in logical NHWC order.
+struct Sums {
+  std::vector<double> sums;
+  std::vector<double> magnitude;  // sum of the products' absolute values
+  double largest = 0;             // absolute sum
+};
+
 struct Problem {
   ConvCase c;
   ir::Node node;
   TensorDesc x, y, r;
   Tensor weights, bias;
   std::vector<float> src, residual;  // with gaps
-  std::vector<double> sums;          // before the activation, logical NHWC order
-  std::vector<double> magnitude;     // sum of the products' absolute values
-  double largest = 0;                // absolute sum
+  Sums exact;                        // of the operands as they are
+  Sums narrow;                       // of operands rounded to bfloat16; empty until asked for
 };
 
-void multiply_direct(Problem& p) {
+void multiply_direct(const Problem& p, const std::vector<float>& src, const float* weights, Sums& out) {
   const ConvCase& c = p.c;
   const std::int64_t oh = p.y.dims[2], ow = p.y.dims[3], cg = c.channels / c.groups,
                      fg = c.filters / c.groups;
@@ -98,18 +123,17 @@ void multiply_direct(Problem& p) {
                                  ix = x * c.stride_w - c.pads[1] + kx * c.dilation_w;
               if (iy < 0 || iy >= c.in_h || ix < 0 || ix >= c.in_w) continue;
               const float* s =
-                  p.src.data() + n * p.x.strides[0] + iy * p.x.strides[2] + ix * p.x.strides[3] + f / fg * cg;
-              const float* w =
-                  p.weights.data<float>() + f * cg * c.kernel_h * c.kernel_w + ky * c.kernel_w + kx;
+                  src.data() + n * p.x.strides[0] + iy * p.x.strides[2] + ix * p.x.strides[3] + f / fg * cg;
+              const float* w = weights + f * cg * c.kernel_h * c.kernel_w + ky * c.kernel_w + kx;
               for (std::int64_t k = 0; k < cg; ++k) {
                 const double product = static_cast<double>(s[k]) * w[k * c.kernel_h * c.kernel_w];
-                p.sums[at] += product;
-                p.magnitude[at] += std::fabs(product);
+                out.sums[at] += product;
+                out.magnitude[at] += std::fabs(product);
               }
             }
 }
 
-void multiply_transposed(Problem& p) {
+void multiply_transposed(const Problem& p, const std::vector<float>& src, const float* weights, Sums& out) {
   const ConvCase& c = p.c;
   const std::int64_t oh = p.y.dims[2], ow = p.y.dims[3], cg = c.channels / c.groups,
                      fg = c.filters / c.groups;
@@ -126,21 +150,55 @@ void multiply_transposed(Problem& p) {
                 const std::size_t at =
                     static_cast<std::size_t>(((n * oh + y) * ow + x) * c.filters + k / cg * fg + f);
                 const double product =
-                    static_cast<double>(p.src[static_cast<std::size_t>(
+                    static_cast<double>(src[static_cast<std::size_t>(
                         n * p.x.strides[0] + iy * p.x.strides[2] + ix * p.x.strides[3] + k)]) *
-                    p.weights.data<float>()[((k * fg + f) * c.kernel_h + ky) * c.kernel_w + kx];
-                p.sums[at] += product;
-                p.magnitude[at] += std::fabs(product);
+                    weights[((k * fg + f) * c.kernel_h + ky) * c.kernel_w + kx];
+                out.sums[at] += product;
+                out.magnitude[at] += std::fabs(product);
               }
           }
+}
+
+Sums sums_of(const Problem& p, const std::vector<float>& src, const float* weights) {
+  const ConvCase& c = p.c;
+  Sums out;
+  out.sums.assign(static_cast<std::size_t>(p.y.count()), 0.0);
+  out.magnitude = out.sums;
+  if (c.transposed)
+    multiply_transposed(p, src, weights, out);
+  else
+    multiply_direct(p, src, weights, out);
+  const std::int64_t plane = p.y.dims[2] * p.y.dims[3];
+  for (std::size_t i = 0; i < out.sums.size(); ++i) {
+    const std::int64_t f = static_cast<std::int64_t>(i) % c.filters,
+                       pixel = static_cast<std::int64_t>(i) / c.filters;
+    const std::int64_t n = pixel / plane, at = pixel % plane;
+    if (c.bias) out.sums[i] += p.bias.data<float>()[f];
+    if (c.residual)
+      out.sums[i] += p.residual[static_cast<std::size_t>(n * p.r.strides[0] + at * p.r.strides[3] + f)];
+    out.magnitude[i] += 2;
+    out.largest = std::max(out.largest, std::fabs(out.sums[i]));
+  }
+  return out;
+}
+
+// The sums of a kernel that multiplies bfloat16: it rounds weights, and an input that is not.
+const Sums& narrow_sums(Problem& p) {
+  if (!p.narrow.sums.empty()) return p.narrow;
+  std::vector<float> src = p.src,
+                     weights(p.weights.data<float>(), p.weights.data<float>() + p.weights.count());
+  std::transform(src.begin(), src.end(), src.begin(), rounded);
+  std::transform(weights.begin(), weights.end(), weights.begin(), rounded);
+  p.narrow = sums_of(p, src, weights.data());
+  return p.narrow;
 }
 
 Problem make_problem(const ConvCase& c) {
   Problem p;
   p.c = c;
-  p.x = image_desc({c.batch, c.channels, c.in_h, c.in_w}, c.src_gap);
-  p.y = image_desc({c.batch, c.filters, out_size(c, true), out_size(c, false)}, c.dst_gap);
-  p.r = image_desc(p.y.dims, c.in_place ? c.dst_gap : c.residual_gap);
+  p.x = image_desc({c.batch, c.channels, c.in_h, c.in_w}, c.src_gap, c.src_bf16);
+  p.y = image_desc({c.batch, c.filters, out_size(c, true), out_size(c, false)}, c.dst_gap, c.dst_bf16);
+  p.r = image_desc(p.y.dims, c.in_place ? c.dst_gap : c.residual_gap, c.residual_bf16);
   p.node.op = c.transposed ? "ConvTranspose" : "Conv";
   auto& a = p.node.attributes;
   a["strides"] = std::vector<std::int64_t>{c.stride_h, c.stride_w};
@@ -167,23 +225,9 @@ Problem make_problem(const ConvCase& c) {
   p.residual.assign(extent(p.r), 0.0f);
   fill(p.residual.data(), p.residual.size());
 
-  p.sums.assign(static_cast<std::size_t>(p.y.count()), 0.0);
-  p.magnitude = p.sums;
-  if (c.transposed)
-    multiply_transposed(p);
-  else
-    multiply_direct(p);
-  const std::int64_t plane = p.y.dims[2] * p.y.dims[3];
-  for (std::size_t i = 0; i < p.sums.size(); ++i) {
-    const std::int64_t f = static_cast<std::int64_t>(i) % c.filters,
-                       pixel = static_cast<std::int64_t>(i) / c.filters;
-    const std::int64_t n = pixel / plane, at = pixel % plane;
-    if (c.bias) p.sums[i] += p.bias.data<float>()[f];
-    if (c.residual)
-      p.sums[i] += p.residual[static_cast<std::size_t>(n * p.r.strides[0] + at * p.r.strides[3] + f)];
-    p.magnitude[i] += 2;
-    p.largest = std::max(p.largest, std::fabs(p.sums[i]));
-  }
+  if (c.src_bf16) std::transform(p.src.begin(), p.src.end(), p.src.begin(), rounded);
+  if (c.residual_bf16) std::transform(p.residual.begin(), p.residual.end(), p.residual.begin(), rounded);
+  p.exact = sums_of(p, p.src, p.weights.data<float>());
   return p;
 }
 
@@ -213,13 +257,14 @@ std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::i
   const compiler::PreparedKernel prepared =
       backwards ? cpu::prepare_from_store(kernel, query) : kernel.prepare(query);
 
-  GuardedBuffer src(extent(x)), dst(extent(y)), residual(extent(r));
-  std::memcpy(src.data(), p.src.data(), extent(x) * sizeof(float));
-  std::memcpy(residual.data(), p.residual.data(), extent(r) * sizeof(float));
+  const auto bytes = [](const TensorDesc& desc) { return extent(desc) * dtype_size(desc.dtype); };
+  GuardedBuffer src(bytes(x)), dst(bytes(y)), residual(bytes(r));
+  put(p.src, extent(x), x, src.data());
+  put(p.residual, extent(r), r, residual.data());
   if (c.in_place)
-    std::memcpy(dst.data(), p.residual.data(), extent(r) * sizeof(float));
+    put(p.residual, extent(r), r, dst.data());
   else
-    std::fill_n(dst.data(), extent(y), kUnwritten);
+    put(std::vector<float>(extent(y), kUnwritten), extent(y), y, dst.data());
   const void* const srcs[] = {src.data(), nullptr, nullptr,
                               !c.residual  ? nullptr
                               : c.in_place ? dst.data()
@@ -237,12 +282,20 @@ std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::i
     }
   }
   EXPECT_TRUE(dst.intact()) << kernel.name << " wrote before its output";
-  EXPECT_EQ(std::memcmp(src.data(), p.src.data(), extent(x) * sizeof(float)), 0)
+  EXPECT_TRUE(std::equal(p.src.begin(), p.src.begin() + static_cast<std::ptrdiff_t>(extent(x)),
+                         get(src.data(), extent(x), x).begin()))
       << kernel.name << " wrote to its input";
-  return {dst.data(), dst.data() + extent(y)};
+  return get(dst.data(), extent(y), y);
 }
 
-void compare(const KernelDesc& kernel, const Problem& p, const std::vector<float>& got) {
+// Whether the kernel multiplies bfloat16, and not floats made of them.
+bool multiplies_bf16(const KernelDesc& kernel) {
+  const auto is = [&](const char* text) { return kernel.name.find(text) != std::string_view::npos; };
+  return is(".avx512_bf16.bf16") || is(".amx.bf16");
+}
+
+void compare(const KernelDesc& kernel, Problem& p, const std::vector<float>& got) {
+  const Sums& sums = multiplies_bf16(kernel) ? narrow_sums(p) : p.exact;
   const ConvCase& c = p.c;
   // Winograd's transforms add and cancel: its error is relative to the largest sum.
   const auto is = [&](const char* text) { return kernel.name.find(text) != std::string_view::npos; };
@@ -250,17 +303,18 @@ void compare(const KernelDesc& kernel, const Problem& p, const std::vector<float
   const std::int64_t plane = p.y.dims[2] * p.y.dims[3], pixel = p.y.strides[3];
   std::vector<bool> written(got.size(), false);
   int reported = 0;
-  for (std::size_t i = 0; i < p.sums.size() && reported < 5; ++i) {
+  for (std::size_t i = 0; i < sums.sums.size() && reported < 5; ++i) {
     const std::int64_t f = static_cast<std::int64_t>(i) % c.filters,
                        n = static_cast<std::int64_t>(i) / c.filters / plane,
                        at = static_cast<std::int64_t>(i) / c.filters % plane;
     const std::size_t place = static_cast<std::size_t>(n * p.y.strides[0] + at * pixel + f);
     written[place] = true;
-    const double want = activate(c, p.sums[i]);
-    const double tolerance = winograd > 0 ? winograd * p.largest + 1e-6 : 1e-6 * p.magnitude[i];
+    const double want = activate(c, sums.sums[i]);
+    const double tolerance = winograd > 0 ? winograd * sums.largest + 1e-6 : 1e-6 * sums.magnitude[i];
     // No activation here has a slope beyond 1.1 but a steep hard sigmoid or leaky ReLU.
     const double slope = std::max(1.1, std::fabs(static_cast<double>(c.alpha)));
-    if (!(std::fabs(got[place] - want) <= tolerance * slope)) {
+    const double rounding = c.dst_bf16 ? std::fabs(want) / 256 : 0;
+    if (!(std::fabs(got[place] - want) <= tolerance * slope + rounding)) {
       ADD_FAILURE() << kernel.name << " on " << describe(c) << ": image " << n << " pixel "
                     << at / p.y.dims[3] << "," << at % p.y.dims[3] << " filter " << f << ": got "
                     << got[place] << ", expected " << want;
@@ -274,7 +328,7 @@ void compare(const KernelDesc& kernel, const Problem& p, const std::vector<float
     }
 }
 
-void check_kernel(const KernelDesc& kernel, const Problem& p) {
+void check_kernel(const KernelDesc& kernel, Problem& p) {
   const std::int64_t batch = p.c.batch;
   const std::vector<float> whole = run_kernel(kernel, p, batch, 1 << 30, false);
   compare(kernel, p, whole);
@@ -303,35 +357,99 @@ std::string describe(const ConvCase& c) {
     << c.stride_h << "x" << c.stride_w << " d" << c.dilation_h << "x" << c.dilation_w << " p" << c.pads[0]
     << "," << c.pads[1] << "," << c.pads[2] << "," << c.pads[3] << " " << c.activation
     << (c.bias ? "" : " no bias") << (c.residual ? " residual" : "") << (c.in_place ? " in place" : "")
-    << " gaps " << c.src_gap << "," << c.dst_gap << "," << c.residual_gap;
+    << (c.src_bf16 ? " src bf16" : "") << (c.dst_bf16 ? " dst bf16" : "")
+    << (c.residual_bf16 ? " residual bf16" : "") << " gaps " << c.src_gap << "," << c.dst_gap << ","
+    << c.residual_gap;
   return s.str();
 }
 
-std::vector<std::string> check_conv_kernels(const ConvCase& c) {
-  const Problem p = make_problem(c);
-  std::vector<const KernelDesc*> kernels;
+namespace {
+
+// Those of both targets that can run here and accept the problem.
+std::vector<const KernelDesc*> kernels_for(const Problem& p) {
+  const ConvCase& c = p.c;
+  const TensorDesc absent;
+  const std::vector<TensorDesc> inputs = {p.x, constant_desc(p.weights),
+                                          c.bias ? constant_desc(p.bias) : absent, c.residual ? p.r : absent};
+  const std::vector<const Tensor*> constants = {nullptr, &p.weights, c.bias ? &p.bias : nullptr, nullptr};
+  const std::vector<TensorDesc> outputs = {p.y};
+  const compiler::KernelQuery query{p.node, inputs, constants, outputs, compiler::Precision::fp32};
+  std::vector<const KernelDesc*> found;
   for (const compiler::Target* target : {&cpu::target(), &cpu::emulated_target()})
-    for (const KernelDesc* kernel : target->kernels(detected_isa()))
-      if (kernel->op == p.node.op) kernels.push_back(kernel);
-  std::vector<std::string> ran;
-  for (const KernelDesc* kernel : kernels) {
-    if (kernel->fn == nullptr) {
-      ADD_FAILURE() << kernel->name << " has no emulation";
-      continue;
+    for (const KernelDesc* kernel : target->kernels(detected_isa())) {
+      if (kernel->op != p.node.op) continue;
+      if (kernel->fn == nullptr) {
+        ADD_FAILURE() << kernel->name << " has no emulation";
+        continue;
+      }
+      if (c.in_place && (kernel->in_place & 1u << 3) == 0) continue;
+      if (kernel->can_run(query) != nullptr) continue;
+      EXPECT_GT(kernel->cost(query), 0) << kernel->name;
+      found.push_back(kernel);
     }
-    if (c.in_place && (kernel->in_place & 1u << 3) == 0) continue;
-    const TensorDesc absent;
-    const std::vector<TensorDesc> inputs = {
-        p.x, constant_desc(p.weights), c.bias ? constant_desc(p.bias) : absent, c.residual ? p.r : absent};
-    const std::vector<const Tensor*> constants = {nullptr, &p.weights, c.bias ? &p.bias : nullptr, nullptr};
-    const std::vector<TensorDesc> outputs = {p.y};
-    const compiler::KernelQuery query{p.node, inputs, constants, outputs, compiler::Precision::fp32};
-    if (kernel->can_run(query) != nullptr) continue;
-    EXPECT_GT(kernel->cost(query), 0) << kernel->name;
+  return found;
+}
+
+void check_case(const ConvCase& c, std::vector<std::string>& ran) {
+  Problem p = make_problem(c);
+  for (const KernelDesc* kernel : kernels_for(p)) {
     check_kernel(*kernel, p);
     ran.emplace_back(kernel->name);
   }
+}
+
+}  // namespace
+
+std::vector<std::string> check_conv_kernels(const ConvCase& c) {
+  std::vector<std::string> ran;
+  check_case(c, ran);
+  ConvCase narrow = c;
+  narrow.src_bf16 = narrow.dst_bf16 = narrow.residual_bf16 = true;
+  check_case(narrow, ran);
+  // One of the other combinations, each in turn over the cases.
+  const std::string text = describe(c);
+  std::size_t turn = 0;
+  for (const char letter : text) turn = turn * 31 + static_cast<unsigned char>(letter);
+  ConvCase mixed = c;
+  mixed.src_bf16 = turn % 3 != 0;
+  mixed.dst_bf16 = turn % 3 == 0;
+  mixed.residual_bf16 = c.in_place ? mixed.dst_bf16 : turn % 2 == 0;
+  check_case(mixed, ran);
   return ran;
+}
+
+std::map<std::string, double> bf16_errors(const ConvCase& c) {
+  ConvCase narrow = c;
+  narrow.src_bf16 = narrow.dst_bf16 = true;
+  Problem p = make_problem(narrow);
+  // As in networks: inputs behind a ReLU, weights that keep the scale.
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  const auto scale = static_cast<float>(
+      std::sqrt(2.0 / static_cast<double>(c.channels / c.groups * c.kernel_h * c.kernel_w)));
+  for (float& x : p.src) x = std::max(0.0f, normal(random));
+  for (std::int64_t i = 0; i < p.weights.count(); ++i) p.weights.data<float>()[i] = scale * normal(random);
+  const std::vector<float> src = p.src;
+  const Sums wanted = sums_of(p, src, p.weights.data<float>());
+  std::transform(p.src.begin(), p.src.end(), p.src.begin(), rounded);
+  const Sums& direct = narrow_sums(p);
+  std::map<std::string, double> errors;
+  const auto record = [&](const std::string& name, const auto& result_of) {
+    double squares = 0;
+    for (std::size_t i = 0; i < wanted.sums.size(); ++i) {
+      const double error = result_of(i) - activate(c, wanted.sums[i]);
+      squares += error * error;
+    }
+    errors[name] = std::sqrt(squares / static_cast<double>(wanted.sums.size()));
+  };
+  record("", [&](std::size_t i) {
+    return static_cast<double>(rounded(static_cast<float>(activate(c, direct.sums[i]))));
+  });
+  for (const KernelDesc* kernel : kernels_for(p)) {
+    const std::vector<float> got = run_kernel(*kernel, p, c.batch, 1 << 30, false);
+    record(std::string(kernel->name), [&](std::size_t i) { return static_cast<double>(got[i]); });
+  }
+  return errors;
 }
 
 }  // namespace saccade::test

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,19 @@ struct ConvCase {
   std::int64_t src_gap = 0, dst_gap = 0,
                residual_gap = 0;  ///< floats between one pixel's channels and the next pixel's
   bool in_place = false;          ///< the output lies over the residual
+  bool src_bf16 = false, dst_bf16 = false, residual_bf16 = false;  ///< else float32
 };
 
 std::string describe(const ConvCase& c);
 
 /// Kernels of both targets that can run here and accept the case; all of them agree with the reference, touch
-/// nothing outside their operands, and give the same bits for any grouping of tasks and any batch. Records
-/// GoogleTest failures. Returns the names of the kernels that ran.
+/// nothing outside their operands, and give the same bits for any grouping of tasks and any batch. A case in
+/// float32 also runs with operands in bfloat16: all of them, and some. Records GoogleTest failures. Returns
+/// the names of the kernels that ran.
 std::vector<std::string> check_conv_kernels(const ConvCase& c);
+
+/// Root of the mean square error against the case in float32 of each kernel that accepts it with bfloat16
+/// input and output, and (name "") of the direct convolution of operands rounded to bfloat16, exactly summed.
+std::map<std::string, double> bf16_errors(const ConvCase& c);
 
 }  // namespace saccade::test

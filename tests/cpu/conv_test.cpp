@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cpu/conv_check.h"
+#include "saccade/isa.h"
 
 namespace saccade::test {
 namespace {
@@ -11,6 +12,11 @@ void check(const ConvCase& c) {
   const std::vector<std::string> ran = check_conv_kernels(c);
   EXPECT_THAT(ran, ::testing::Contains("conv.dense.portable.fp32")) << describe(c);
   EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512.fp32.emulated")) << describe(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.portable.bf16")) << describe(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512.bf16.emulated")) << describe(c);
+  if (c.groups > 1) return;
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512_bf16.bf16.emulated")) << describe(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.amx.bf16.emulated")) << describe(c);
 }
 
 TEST(Conv, ChannelTails) {
@@ -158,6 +164,35 @@ TEST(Conv, BatchesAndManyChannels) {
          .dst_gap = 1,
          .residual_gap = 1,
          .in_place = true});
+}
+
+// Computing in floats, or after Winograd, must not cost what bfloat16 products do not.
+TEST(Conv, ErrsNoMoreInBFloat16ThanTheDirectConvolution) {
+  for (const std::int64_t channels : {24, 96})
+    for (const std::int64_t dilation : {1, 2}) {
+      const std::map<std::string, double> errors =
+          bf16_errors({.channels = channels,
+                       .filters = 40,
+                       .in_h = 15,
+                       .in_w = 14,
+                       .dilation_h = dilation,
+                       .dilation_w = dilation,
+                       .pads = {dilation, dilation, dilation, dilation},
+                       .activation = channels == 24 ? "relu" : "none"});
+      const double direct = errors.at("");
+      EXPECT_GT(direct, 1e-4);
+      EXPECT_GE(errors.size(), 5u);
+      for (const auto& [name, error] : errors) EXPECT_LE(error, 1.01 * direct) << name << " " << channels;
+    }
+}
+
+// Kernels of AMX run in every test above where the machine has it, and in emulation everywhere.
+TEST(Conv, TilesOfTheMachine) {
+  const ConvCase c{.batch = 2, .channels = 40, .filters = 50, .in_h = 9, .in_w = 40, .pads = {1, 1, 1, 1}};
+  const std::vector<std::string> ran = check_conv_kernels(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.amx.bf16.emulated"));
+  if (detected_isa() < Isa::amx) GTEST_SKIP() << "no AMX here: tiles were emulated only";
+  EXPECT_THAT(ran, ::testing::Contains("conv.dense.amx.bf16"));
 }
 
 }  // namespace

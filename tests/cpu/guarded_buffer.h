@@ -15,7 +15,7 @@ namespace saccade::test {
 
 class GuardedBuffer {
  public:
-  explicit GuardedBuffer(std::size_t floats) : bytes_(floats * sizeof(float)) {
+  explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes) {
     const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     mapped_ = (bytes_ + kFront + page - 1) / page * page + page;
     void* p = ::mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -29,8 +29,8 @@ class GuardedBuffer {
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
 
-  float* data() { return reinterpret_cast<float*>(start_); }
-  const float* data() const { return reinterpret_cast<const float*>(start_); }
+  void* data() { return start_; }
+  const void* data() const { return start_; }
   /// Nothing was written before the first element.
   bool intact() const {
     for (const std::uint8_t* p = base_; p != start_; ++p)

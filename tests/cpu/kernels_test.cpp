@@ -49,20 +49,20 @@ TEST(KernelTables, EveryKernelHasACase) {
 
 /// What `kernel` says a picture operator costs for a batch; 0 where it refuses.
 double cost_of(const compiler::KernelDesc& kernel, const ir::Attributes& attributes, Shape x, Shape y,
-               const Shape& weights, std::int64_t batch) {
+               const Shape& weights, std::int64_t batch, DType dtype) {
   x[0] = y[0] = batch;
   const ir::Node node{"node", std::string(kernel.op), {}, {}, attributes};
-  const auto describe = [](const Shape& shape, Layout layout) {
-    return compiler::TensorDesc{true, DType::f32, layout, shape, compiler::dense_strides(shape, layout)};
+  const auto describe = [](const Shape& shape, Layout layout, DType type) {
+    return compiler::TensorDesc{true, type, layout, shape, compiler::dense_strides(shape, layout)};
   };
-  std::vector<compiler::TensorDesc> inputs{describe(x, Layout::channels_last)};
+  std::vector<compiler::TensorDesc> inputs{describe(x, Layout::channels_last, dtype)};
   std::vector<const Tensor*> constants{nullptr};
   const Tensor constant = Tensor::zeros(DType::f32, weights);
   if (!weights.empty()) {
-    inputs.push_back(describe(weights, Layout::plain));
+    inputs.push_back(describe(weights, Layout::plain, DType::f32));
     constants.push_back(&constant);
   }
-  const std::vector<compiler::TensorDesc> outputs{describe(y, Layout::channels_last)};
+  const std::vector<compiler::TensorDesc> outputs{describe(y, Layout::channels_last, dtype)};
   const compiler::KernelQuery query{node, inputs, constants, outputs, compiler::Precision::fp32};
   return kernel.can_run(query) == nullptr ? kernel.cost(query) : 0;
 }
@@ -79,8 +79,9 @@ TEST(KernelTables, CostsOfPicturesAreThoseOfTheWholeBatch) {
     std::vector<std::pair<double, double>> costs;  // of one picture, and of five
     const auto compare = [&](const ir::Attributes& attributes, const Shape& in, const Shape& out,
                              const Shape& weights) {
-      costs.emplace_back(cost_of(*kernel, attributes, in, out, weights, 1),
-                         cost_of(*kernel, attributes, in, out, weights, 5));
+      for (const DType dtype : {DType::f32, DType::bf16})
+        costs.emplace_back(cost_of(*kernel, attributes, in, out, weights, 1, dtype),
+                           cost_of(*kernel, attributes, in, out, weights, 5, dtype));
     };
     if (kernel->op == "MaxPool" || kernel->op == "AveragePool") compare(same3, x, x, {});
     if (kernel->op == "Conv") {

@@ -9,7 +9,8 @@ namespace {
 void check(ConvCase c, const char* kernel) {
   c.kernel_h = c.kernel_w = 1;
   const std::vector<std::string> ran = check_conv_kernels(c);
-  for (const char* isa : {".portable.fp32", ".avx512.fp32.emulated"})
+  for (const char* isa :
+       {".portable.fp32", ".avx512.fp32.emulated", ".portable.bf16", ".avx512.bf16.emulated"})
     EXPECT_THAT(ran, ::testing::Contains(kernel + std::string(isa))) << describe(c);
 }
 
@@ -87,6 +88,7 @@ void check_few(const ConvCase& c) {
   const std::vector<std::string> ran = check_conv_kernels(c);
   EXPECT_THAT(ran, ::testing::Contains("conv.few.portable.fp32")) << describe(c);
   EXPECT_THAT(ran, ::testing::Contains("conv.few.avx512.fp32.emulated")) << describe(c);
+  EXPECT_THAT(ran, ::testing::Contains("conv.few.avx512.bf16.emulated")) << describe(c);
 }
 
 TEST(Few, Shapes) {

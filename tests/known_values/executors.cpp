@@ -97,7 +97,8 @@ const std::vector<Executor>& executors() {
   static const std::vector<Executor> kAll = [] {
     std::vector<Executor> all = {
         {"reference", [](const Model& m, const std::vector<Tensor>& inputs) { return m.interpret(inputs); }}};
-    for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx})
+    for (const Isa isa :
+         {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
       if (isa <= active_isa())
         all.push_back({std::string("planned ") + isa_name(isa),
                        [isa](const Model& m, const std::vector<Tensor>& inputs) {

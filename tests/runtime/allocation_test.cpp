@@ -125,7 +125,8 @@ TEST(Allocation, TheCountersWork) {
 
 TEST(Allocation, SteadyStateAllocatesNothing) {
   const Model model = network();
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx}) {
+  for (const Isa isa :
+       {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx}) {
     if (isa > active_isa()) continue;
     CompileOptions options;
     options.max_isa = isa;

@@ -85,7 +85,8 @@ TEST(PlannedExecutor, AgreesWithoutKernels) {
 }
 
 TEST(PlannedExecutor, AgreesOnEachInstructionSetOfThisMachine) {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx}) {
+  for (const Isa isa :
+       {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx}) {
     if (isa > active_isa()) continue;
     for (unsigned seed = 0; seed < kNetworks; ++seed) check_network(seed, cpu::target(), isa);
   }

@@ -121,7 +121,7 @@ void check(const compiler::Target& target, Isa isa) {
 }
 
 TEST(QuantisedNetwork, HasTheBitsOfFloatsOnEachInstructionSet) {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::amx})
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_vnni, Isa::avx512_bf16, Isa::amx})
     if (isa <= active_isa()) check(cpu::target(), isa);
 }
 

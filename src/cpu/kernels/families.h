@@ -8,6 +8,7 @@
 namespace saccade::cpu {
 
 std::span<const compiler::KernelDesc> conv_kernels();
+std::span<const compiler::KernelDesc> conv_bf16_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
 std::span<const compiler::KernelDesc> inverted_residual_kernels();
 std::span<const compiler::KernelDesc> conv_bytes_kernels();

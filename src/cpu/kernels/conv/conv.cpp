@@ -23,9 +23,9 @@ struct Packed {
   PackedFloats weights, bias, zeros;
 };
 
+template <Storage kStorage>
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
-  return nullptr;
+  return check_conv(query, kStorage);
 }
 
 template <Isa kIsa>
@@ -49,7 +49,8 @@ double cost(const KernelQuery& query) {
   const double share = inside(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
                        inside(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
   return share * static_cast<double>(q.batch * q.out_h * q.groups) *
-         tile_row_ns(kIsa, q.out_w, q.filters, products, runs);
+             tile_row_ns(kIsa, q.out_w, q.filters, products, runs) +
+         static_cast<double>(q.batch) * storage_ns(q, kIsa, q.kernel_h);
 }
 
 void pack(const ConvQuery& q, int lanes, const ConvState& s, float* out) {
@@ -65,6 +66,27 @@ void pack(const ConvQuery& q, int lanes, const ConvState& s, float* out) {
     }
 }
 
+// Widened input that stays in the second-level cache, if a row of outputs lets it.
+void plan_strips(const ConvQuery& q, ConvState& s) {
+  constexpr std::int64_t kNearFloats = 96 * 1024;
+  const auto whole = [&](std::int64_t rows) {
+    return (rows - 1) * q.stride_h + (q.kernel_h - 1) * q.dilation_h + 1;
+  };
+  const auto floats = [&](std::int64_t rows) {
+    return std::min(whole(rows), rows * q.kernel_h) * q.in_w * q.channels;
+  };
+  s.strip_rows = (q.out_h + s.bands - 1) / s.bands;
+  while (s.strip_rows > 1 && floats(s.strip_rows) > kNearFloats) --s.strip_rows;
+  s.gathered = whole(s.strip_rows) > s.strip_rows * q.kernel_h;
+}
+
+std::size_t strip_bytes(const ConvState& s) {
+  const std::int64_t slots = s.gathered
+                                 ? s.strip_rows * s.kernel_h
+                                 : (s.strip_rows - 1) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1;
+  return (static_cast<std::size_t>(slots * s.in_w * s.channels) * sizeof(float) + 63) / 64 * 64;
+}
+
 template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
@@ -78,6 +100,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
@@ -101,11 +124,14 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t wanted = std::min(kTasks / (s.splits * s.groups), tasks_of_work(work));
   s.bands = even_tasks(std::max((q.out_h + kRows - 1) / kRows, wanted), q.out_h);
   s.filters_first = s.splits > 1;
+  plan_strips(q, s);
 
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
-  prepared.thread_scratch = tile_scratch(q.kernel_h * q.kernel_w);
+  s.strip_bytes = s.src_bf16 ? strip_bytes(s) : 0;
+  prepared.thread_scratch =
+      s.strip_bytes + static_cast<std::size_t>(kStoredSumBytes) + tile_scratch(q.kernel_h * q.kernel_w);
   prepared.constants_used = {false, true, true, false};
   prepared.constants_used.resize(query.inputs.size());
   prepared.packed_inputs = 1u << 1;
@@ -117,11 +143,17 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 3;
 
 constexpr KernelDesc kTable[] = {
-    {"conv.dense.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
-     avx512::conv_dense, kInPlace},
-    {"conv.dense.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
-     avx2::conv_dense, kInPlace},
-    {"conv.dense.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+    {"conv.dense.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_dense, kInPlace},
+    {"conv.dense.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_dense, kInPlace},
+    {"conv.dense.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::conv_dense, kInPlace},
+    {"conv.dense.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_dense, kInPlace},
+    {"conv.dense.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_dense, kInPlace},
+    {"conv.dense.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>, cost<Isa::portable>,
      prepare<Isa::portable>, portable::conv_dense, kInPlace},
 };
 

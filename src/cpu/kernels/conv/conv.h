@@ -2,6 +2,7 @@
 // this.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "compiler/kernel_args.h"
@@ -9,7 +10,7 @@
 
 namespace saccade::cpu {
 
-/// Everything but the data. Strides in floats.
+/// Everything but the data. Strides in elements.
 struct ConvState {
   std::int64_t groups, channels, filters;  ///< per group: input channels, output channels
   std::int64_t in_h, in_w, out_h, out_w;
@@ -18,6 +19,7 @@ struct ConvState {
   std::int64_t dst_image, dst_pixel;            ///< rows of the output follow each other without a gap
   std::int64_t residual_image, residual_pixel;  ///< likewise
   bool has_residual;                            ///< src[3]
+  bool src_bf16, dst_bf16, residual_bf16;       ///< else floats
   Epilogue epilogue;
 
   /// Output channels in vectors, cut into `blocks` near-equal register blocks of at most `block_vectors`.
@@ -31,6 +33,12 @@ struct ConvState {
   // Tasks of an image: near-equal bands of rows x groups x ranges of blocks; fixed by the shape alone.
   std::int64_t bands, splits;
   bool filters_first;  ///< the order of tasks: those of one range of filters follow each other
+
+  // bfloat16 inputs are widened strip by strip of `strip_rows` output rows: all input rows from the first to
+  // the last, or (`gathered`) the kernel_h rows of each output row.
+  std::int64_t strip_rows;
+  bool gathered;
+  std::size_t strip_bytes;  ///< of scratch
 };
 
 namespace portable {

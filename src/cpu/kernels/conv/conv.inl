@@ -3,6 +3,8 @@
 // arithmetic; at the border each tap has a pointer a pixel, to zeros where it falls outside, and taps that miss the image
 // for every pixel of the tile are skipped.
 
+#include "cpu/kernels/tile/stored_tile.inl"
+
 struct Tap {
   std::int64_t first, last;  ///< taps of one axis that hit the image: [first, last)
 };
@@ -19,48 +21,50 @@ inline Tap valid_taps(std::int64_t origin, std::int64_t size, std::int64_t kerne
 
 struct ConvCall {
   const ConvState* s;
-  const float* src;  ///< image and group
-  float* dst;
-  const float* residual;
+  Ends ends;  ///< image and group
   Run* runs;
   ScatteredRun* scattered;
   const float** pointers;
+
+  // Row of taps ky of output row y starts at first + (y - y0) * row + ky * tap_row. Widened pixels lie densely.
+  const float* first;
+  std::int64_t y0, row, tap_row, pixel;
 };
 
-/// A tile whose windows lie inside the image along x.
-inline int inner_runs(const ConvCall& call, Tap rows, std::int64_t top, std::int64_t left, std::int64_t first_channel,
+/// A tile whose windows lie inside the image along x; `line` is where the first row of taps starts.
+inline int inner_runs(const ConvCall& call, const float* line, Tap rows, std::int64_t left, std::int64_t first_channel,
                       std::int64_t channels, std::int64_t step, const float* w) {
   const ConvState& s = *call.s;
   int count = 0;
   // Where neighbouring taps are neighbours in memory, a row of taps is one run.
-  const bool whole_row = s.dilation_w == 1 && channels == s.src_pixel;
+  const bool whole_row = s.dilation_w == 1 && channels == call.pixel;
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
-    const float* x = call.src + (top + ky * s.dilation_h) * s.src_row + left * s.src_pixel + first_channel;
+    const float* x = line + ky * call.tap_row + left * call.pixel + first_channel;
     const float* wy = w + ky * s.kernel_w * channels * step;
     if (whole_row) {
       call.runs[count++] = {x, wy, channels * s.kernel_w};
       continue;
     }
     for (std::int64_t kx = 0; kx < s.kernel_w; ++kx)
-      call.runs[count++] = {x + kx * s.dilation_w * s.src_pixel, wy + kx * channels * step, channels};
+      call.runs[count++] = {x + kx * s.dilation_w * call.pixel, wy + kx * channels * step, channels};
   }
   return count;
 }
 
-inline int border_runs(const ConvCall& call, Tap rows, std::int64_t top, std::int64_t left, int pixels,
+inline int border_runs(const ConvCall& call, const float* line, Tap rows, std::int64_t left, int pixels,
                        std::int64_t first_channel, std::int64_t channels, std::int64_t step, const float* w) {
   const ConvState& s = *call.s;
   int count = 0;
   const float** p = call.pointers;
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
-    const float* row = call.src + (top + ky * s.dilation_h) * s.src_row + first_channel;
+    const float* row = line + ky * call.tap_row + first_channel;
     for (std::int64_t kx = 0; kx < s.kernel_w; ++kx) {
       bool any_inside = false;
       for (int m = 0; m < pixels; ++m) {
         const std::int64_t x = left + m * s.stride_w + kx * s.dilation_w;
         const bool inside = x >= 0 && x < s.in_w;
         any_inside = any_inside || inside;
-        p[m] = inside ? row + x * s.src_pixel : s.zeros;
+        p[m] = inside ? row + x * call.pixel : s.zeros;
       }
       if (!any_inside) continue;
       call.scattered[count++] = {p, w + (ky * s.kernel_w + kx) * channels * step, channels};
@@ -95,24 +99,25 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
     for (std::int64_t y = y0; y < y1; ++y) {
       const std::int64_t top = y * s.stride_h - s.pad_top;
       const Tap rows = valid_taps(top, s.in_h, s.kernel_h, s.dilation_h);
+      const float* line = call.first + (y - call.y0) * call.row;
       std::int64_t x = 0;
       for (std::int64_t t = 0; t < cut.tiles;) {
         const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
         const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
         const std::int64_t left = x * s.stride_w - s.pad_left;
         const std::int64_t at = y * s.out_w + x;
-        out.dst = call.dst + at * s.dst_pixel + filter;
-        out.residual = call.residual != nullptr ? call.residual + at * s.residual_pixel + filter : nullptr;
+        const std::int64_t dst_at = at * s.dst_pixel + filter, residual_at = at * s.residual_pixel + filter;
         // Windows of the tile end before this place; so many tiles like it lie inside the image.
         const std::int64_t end = left + (pixels - 1) * s.stride_w + reach;
         std::int64_t repeat = 1;
         if (left >= 0 && end < s.in_w) {
           repeat = smaller(equal, (s.in_w - 1 - end) / (pixels * s.stride_w) + 1);
-          const int count = inner_runs(call, rows, top, left, c0, channels, step, w);
-          run_tile(vectors, static_cast<int>(pixels), call.runs, count, s.stride_w * s.src_pixel, repeat, out);
+          const int count = inner_runs(call, line, rows, left, c0, channels, step, w);
+          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.runs, count,
+                          s.stride_w * call.pixel, repeat, out);
         } else {
-          const int count = border_runs(call, rows, top, left, static_cast<int>(pixels), c0, channels, step, w);
-          run_tile(vectors, static_cast<int>(pixels), call.scattered, count, out);
+          const int count = border_runs(call, line, rows, left, static_cast<int>(pixels), c0, channels, step, w);
+          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.scattered, count, out);
         }
         t += repeat;
         x += repeat * pixels;
@@ -121,26 +126,60 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   }
 }
 
+/// Widens what output rows [y0, y1) read into scratch, and points the call there.
+inline void widen_strip(ConvCall& call, const Bf16* src, std::int64_t y0, std::int64_t y1, float* strip) {
+  const ConvState& s = *call.s;
+  const std::int64_t width = s.in_w * s.channels, top = y0 * s.stride_h - s.pad_top;
+  const std::int64_t slots =
+      s.gathered ? (y1 - y0) * s.kernel_h : (y1 - 1 - y0) * s.stride_h + (s.kernel_h - 1) * s.dilation_h + 1;
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    const std::int64_t y =
+        s.gathered ? top + slot / s.kernel_h * s.stride_h + slot % s.kernel_h * s.dilation_h : top + slot;
+    if (y >= 0 && y < s.in_h) widen_pixels(src + y * s.src_row, s.src_pixel, strip + slot * width, s.in_w, s.channels);
+  }
+  call.first = strip;
+  call.y0 = y0;
+  call.row = (s.gathered ? s.kernel_h : s.stride_h) * width;
+  call.tap_row = (s.gathered ? 1 : s.dilation_h) * width;
+  call.pixel = s.channels;
+}
+
 inline void run_conv(const compiler::KernelArgs& args) {
   const ConvState& s = *static_cast<const ConvState*>(args.state);
   const std::int64_t taps = s.kernel_h * s.kernel_w;
+  char* scratch = static_cast<char*>(args.thread_scratch);
+  auto* const strip = reinterpret_cast<float*>(scratch);
+  auto* const sums = reinterpret_cast<float*>(scratch + s.strip_bytes);
   ConvCall call;
   call.s = &s;
-  call.runs = static_cast<Run*>(args.thread_scratch);
+  call.runs = reinterpret_cast<Run*>(scratch + s.strip_bytes + kStoredSumBytes);
   call.scattered = reinterpret_cast<ScatteredRun*>(call.runs + taps);
   call.pointers = reinterpret_cast<const float**>(call.scattered + taps);
+  const Ends ends{s.has_residual ? args.src[3] : nullptr, args.dst[0], s.residual_bf16, s.dst_bf16,
+                  s.residual_bf16 || s.dst_bf16 ? sums : nullptr};
   const std::int64_t in_image = s.bands * s.groups * s.splits;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, rest = task % in_image;
     const std::int64_t band = s.filters_first ? rest % s.bands : rest / (s.groups * s.splits);
     const std::int64_t part = s.filters_first ? rest / s.bands : rest % (s.groups * s.splits);
     const std::int64_t group = part / s.splits, split = part % s.splits;
-    call.src = static_cast<const float*>(args.src[0]) + image * s.src_image + group * s.channels;
-    call.dst = static_cast<float*>(args.dst[0]) + image * s.dst_image + group * s.filters;
-    call.residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image + group * s.filters
-                                   : nullptr;
+    const std::int64_t src = image * s.src_image + group * s.channels;
+    call.ends = ends.at_image(image * s.dst_image + group * s.filters, image * s.residual_image + group * s.filters);
     const std::int64_t b0 = s.blocks * split / s.splits, b1 = s.blocks * (split + 1) / s.splits;
     const std::int64_t y0 = s.out_h * band / s.bands, y1 = s.out_h * (band + 1) / s.bands;
-    for (std::int64_t b = b0; b < b1; ++b) conv_block(call, group, b, y0, y1);
+    if (!s.src_bf16) {
+      call.first = static_cast<const float*>(args.src[0]) + src - s.pad_top * s.src_row;
+      call.y0 = 0;
+      call.row = s.stride_h * s.src_row;
+      call.tap_row = s.dilation_h * s.src_row;
+      call.pixel = s.src_pixel;
+      for (std::int64_t b = b0; b < b1; ++b) conv_block(call, group, b, y0, y1);
+      continue;
+    }
+    for (std::int64_t y = y0; y < y1; y += s.strip_rows) {
+      const std::int64_t end = smaller(y1, y + s.strip_rows);
+      widen_strip(call, static_cast<const Bf16*>(args.src[0]) + src, y, end, strip);
+      for (std::int64_t b = b0; b < b1; ++b) conv_block(call, group, b, y, end);
+    }
   }
 }

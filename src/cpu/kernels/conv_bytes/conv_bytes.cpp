@@ -19,8 +19,9 @@ using compiler::KernelDesc;
 using compiler::KernelQuery;
 using compiler::PreparedKernel;
 
-/// What a word of the products holds: two integers of 16 bits, or four of 8.
-enum class Words { pairs, quads };
+/// What a word of the products holds: two integers of 16 bits, or four of 8; tiles hold 16 such words of
+/// four.
+enum class Words { pairs, quads, tiles };
 
 constexpr std::int64_t channels_of(Words words) { return words == Words::pairs ? 2 : 4; }
 constexpr std::int64_t bytes_of(Words words) { return words == Words::pairs ? 2 : 1; }
@@ -73,6 +74,50 @@ std::vector<std::int64_t> elements_of_runs(const ByteConvQuery& q, const ConvByt
   return places;
 }
 
+double cost_tiles(const KernelQuery& query) {
+  const ByteConvQuery q = read_byte_conv(query, false);
+  const auto tiles = [](std::int64_t n, std::int64_t size) { return (n + size - 1) / size; };
+  // Some machines reach 4000 multiply-adds a nanosecond, others, or the same at other times, a quarter of
+  // that.
+  constexpr double kTileNs = 16.0 * 16 * 64 / 800, kSumNs = 16;
+  const bool whole_row = q.dilation_w == 1 || q.kernel_w == 1;
+  const std::int64_t steps =
+      whole_row ? tiles(q.kernel_w * q.channels, 64) : q.kernel_w * tiles(q.channels, 64);
+  const auto blocks = static_cast<double>(q.out_h * tiles(q.out_w, 16) * tiles(q.filters, 16));
+  const double staged = static_cast<double>(q.channels * q.in_h * q.in_w);
+  return static_cast<double>(q.batch) *
+         (blocks * (static_cast<double>(steps * q.kernel_h) * kTileNs + kSumNs) +
+          staged / bytes_per_ns(Isa::amx));
+}
+
+// Words of a block of two vectors in steps of 16: [step][vector][word of the step].
+std::int64_t word_of_tiles(std::int64_t word, std::int64_t filter, std::int64_t width) {
+  constexpr std::int64_t kStep = 16, kVector = 16;
+  return word / kStep * kStep * width + (filter / kVector * kStep + word % kStep) * kVector +
+         filter % kVector;
+}
+
+void pack_tiles(const ByteConvQuery& q, bool whole_row, const ConvBytesState& s, float* packed) {
+  constexpr std::int64_t kEach = 4, kVector = 16;
+  const std::vector<std::int64_t> places = elements_of_runs(q, s, kEach, whole_row);
+  const std::int64_t filter = q.channels * q.kernel_h * q.kernel_w;
+  auto* out = reinterpret_cast<std::int8_t*>(packed);
+  for (std::int64_t f0 = 0; f0 < q.filters; f0 += 2 * kVector) {
+    const std::int64_t width = std::min<std::int64_t>(s.vectors - f0 / kVector, 2) * kVector;
+    for (std::int64_t f = f0; f < std::min(f0 + width, q.filters); ++f)
+      for (std::int64_t ky = 0; ky < q.kernel_h; ++ky)
+        for (std::size_t i = 0; i < places.size(); ++i) {
+          if (places[i] < 0) continue;
+          const std::int64_t word = static_cast<std::int64_t>(i) / kEach, run_words = s.words;
+          const std::int64_t at = (ky * s.runs + word / run_words) * run_words * width +
+                                  word_of_tiles(word % run_words, f - f0, width);
+          out[at * kEach + static_cast<std::int64_t>(i) % kEach] = static_cast<std::int8_t>(
+              q.weights[static_cast<std::size_t>(f * filter + ky * q.kernel_w + places[i])]);
+        }
+    out += q.kernel_h * s.runs * s.words * width * kEach;
+  }
+}
+
 template <class T>
 void pack(const ByteConvQuery& q, int lanes, bool whole_row, const ConvBytesState& s, float* packed) {
   constexpr auto kEach = static_cast<std::int64_t>(4 / sizeof(T));
@@ -105,22 +150,28 @@ PreparedKernel prepare(const KernelQuery& query) {
   ConvBytesState& s = packed->state;
   // Neighbouring taps are neighbours in memory: a row of taps is one run.
   const bool whole_row = q.dilation_w == 1 || q.kernel_w == 1;
-  const auto words = [](std::int64_t elements) { return (elements + kEach - 1) / kEach; };
-  const std::int64_t pitch = whole_row ? q.channels : words(q.channels) * kEach;
+  constexpr bool kTiles = kWords == Words::tiles;
+  constexpr std::int64_t kStep = kTiles ? 16 * kEach : kEach;  // bytes of weights end in zeros
+  const auto words = [](std::int64_t elements) { return (elements + kStep - 1) / kStep * (kStep / kEach); };
+  const std::int64_t pitch = whole_row || kTiles ? q.channels : words(q.channels) * kEach;
   s.runs = whole_row ? 1 : q.kernel_w;
   s.words = words(whole_row ? q.kernel_w * q.channels : q.channels);
   s.run_step = q.dilation_w * pitch * bytes_of(kWords);
   s.filters = q.filters, s.out_h = q.out_h, s.out_w = q.out_w;
   s.src_image = q.src_image, s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.vectors = (q.filters + width - 1) / width;
-  s.blocks = filter_blocks(s.vectors, width);
+  s.blocks = kTiles ? (s.vectors + 1) / 2 : filter_blocks(s.vectors, width);
   s.low = q.low, s.high = q.high, s.zero = q.y_zero;
 
   const auto padded = static_cast<std::size_t>(s.vectors * width);
   using Each = std::conditional_t<kWords == Words::pairs, std::int16_t, std::int8_t>;
   packed->weights = PackedFloats::packed(
-      query, padded * static_cast<std::size_t>(q.kernel_h * s.runs * s.words),
-      [&](PackedFloats& weights) { pack<Each>(q, width, whole_row, s, weights.data()); });
+      query, padded * static_cast<std::size_t>(q.kernel_h * s.runs * s.words), [&](PackedFloats& weights) {
+        if constexpr (kTiles)
+          pack_tiles(q, whole_row, s, weights.data());
+        else
+          pack<Each>(q, width, whole_row, s, weights.data());
+      });
   packed->start = PackedFloats(padded), packed->ratio = PackedFloats(padded);
   // Bytes in quads stand for themselves, without their zero point.
   const int staged_zero = kWords == Words::pairs ? 0 : q.x_signed ? q.x_zero + 128 : q.x_zero;
@@ -152,6 +203,11 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.weight_bytes = packed->weights.bytes() + packed->start.bytes() + packed->ratio.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.splits};
   prepared.thread_scratch = static_cast<std::size_t>(byte_runs_bytes(q.kernel_h * s.runs) + strips.bytes);
+  // Whole tiles are read: pixels beyond the last strip. Sums of two blocks.
+  constexpr std::int64_t kBlockPixels = 32, kBlockSumBytes = 4096;
+  if (kTiles)
+    prepared.thread_scratch +=
+        static_cast<std::size_t>(2 * kBlockSumBytes + kBlockPixels * q.stride_w * pitch + 64);
   prepared.constants_used.assign(query.inputs.size(), true);
   prepared.constants_used[0] = false;
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
@@ -159,6 +215,8 @@ PreparedKernel prepare(const KernelQuery& query) {
 }
 
 constexpr KernelDesc kTable[] = {
+    {"conv.dense.amx.int8", "QLinearConv", Isa::amx, false, can_run_quads, cost_tiles,
+     prepare<Isa::amx, Words::tiles>, avx512::conv_bytes_tiles},
     {"conv.dense.avx512_vnni.int8", "QLinearConv", Isa::avx512_vnni, false, can_run_quads,
      cost<Isa::avx512_vnni, Words::quads>, prepare<Isa::avx512_vnni, Words::quads>, avx512::conv_bytes_quads},
     {"conv.dense.avx512.int8", "QLinearConv", Isa::avx512, false, can_run, cost<Isa::avx512, Words::pairs>,

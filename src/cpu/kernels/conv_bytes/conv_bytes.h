@@ -19,11 +19,12 @@ struct ConvBytesState {
   bool skips;                ///< what lies in the padding adds nothing and may be left out
 
   std::int64_t vectors, blocks;  ///< of filters; blocks of near-equal numbers of vectors
-  const char* weights;           ///< [block][ky][run][word][vectors of the block x lanes] words
-  const int* start;              ///< what a sum starts from: the bias, and what zero points contribute
-  const float* ratio;            ///< x_scale * w_scale / y_scale
-  float low, high;               ///< bounds of the result, its zero point taken off
-  int zero;                      ///< zero point of the result
+  const char* weights;  ///< [block][ky][run][word][vectors of the block x lanes] words; for tiles words
+                        ///< in steps of 16, [step][vector][word of the step]
+  const int* start;     ///< what a sum starts from: the bias, and what zero points contribute
+  const float* ratio;   ///< x_scale * w_scale / y_scale
+  float low, high;      ///< bounds of the result, its zero point taken off
+  int zero;             ///< zero point of the result
 
   std::int64_t strip_rows, strip_columns;  ///< outputs staged at a time
   std::int64_t bands, splits;              ///< tasks of an image
@@ -34,7 +35,8 @@ struct ConvBytesState {
   return (runs * 2 * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
 }
 
-// conv_bytes widens to 16 bits and multiplies in pairs; conv_bytes_quads multiplies four bytes at a time.
+// conv_bytes widens to 16 bits and multiplies in pairs; conv_bytes_quads multiplies four bytes at a time,
+// conv_bytes_tiles tiles of them.
 namespace portable {
 void conv_bytes(const compiler::KernelArgs& args) noexcept;
 }
@@ -44,10 +46,12 @@ void conv_bytes(const compiler::KernelArgs& args) noexcept;
 namespace avx512 {
 void conv_bytes(const compiler::KernelArgs& args) noexcept;
 void conv_bytes_quads(const compiler::KernelArgs& args) noexcept;
+void conv_bytes_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void conv_bytes(const compiler::KernelArgs& args) noexcept;
 void conv_bytes_quads(const compiler::KernelArgs& args) noexcept;
+void conv_bytes_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

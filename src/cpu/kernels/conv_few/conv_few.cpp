@@ -22,8 +22,9 @@ struct Packed {
   PackedFloats weights, bias, zeros;
 };
 
+template <Storage kStorage>
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
+  if (const char* why = check_conv(query, kStorage)) return why;
   const ConvQuery q = read_conv(query);
   if (q.groups != 1) return "grouped";
   if (q.filters > 8) return "more than 8 filters";
@@ -39,7 +40,8 @@ double cost(const KernelQuery& query) {
   // A load a product limits the products to half their rate or a little more; a result costs a dozen
   // operations on top.
   const double rate = multiply_adds_per_ns(kIsa) / static_cast<double>(width);
-  return results * (vectors / 0.7 + 12 + static_cast<double>(q.kernel_h * q.kernel_w)) / rate;
+  return results * (vectors / 0.7 + 12 + static_cast<double>(q.kernel_h * q.kernel_w)) / rate +
+         static_cast<double>(q.batch) * storage_ns(q, kIsa, q.kernel_h * q.kernel_w * q.filters);
 }
 
 void pack(const ConvQuery& q, const ConvFewState& s, PackedFloats& weights) {
@@ -64,6 +66,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
   s.epilogue = q.epilogue;
   s.padded = (q.channels + width - 1) / width * width;
   packed->weights =
@@ -90,11 +93,17 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 3;
 
 constexpr KernelDesc kTable[] = {
-    {"conv.few.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare<Isa::avx512>,
-     avx512::conv_few, kInPlace},
-    {"conv.few.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
-     avx2::conv_few, kInPlace},
-    {"conv.few.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+    {"conv.few.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_few, kInPlace},
+    {"conv.few.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_few, kInPlace},
+    {"conv.few.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>, cost<Isa::portable>,
+     prepare<Isa::portable>, portable::conv_few, kInPlace},
+    {"conv.few.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_few, kInPlace},
+    {"conv.few.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_few, kInPlace},
+    {"conv.few.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>, cost<Isa::portable>,
      prepare<Isa::portable>, portable::conv_few, kInPlace},
 };
 

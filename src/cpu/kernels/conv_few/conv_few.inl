@@ -3,8 +3,9 @@
 
 #include "cpu/kernels/epilogue.inl"
 
-/// One tap of kLanes pixels that are `pixel` floats apart.
-[[gnu::always_inline]] inline void add_tap(Vec (&sums)[kLanes], const float* x, std::int64_t pixel, const float* w,
+/// One tap of kLanes pixels that are `pixel` elements apart.
+template <class T>
+[[gnu::always_inline]] inline void add_tap(Vec (&sums)[kLanes], const T* x, std::int64_t pixel, const float* w,
                                            std::int64_t channels) {
   std::int64_t c = 0;
   for (; c + kLanes <= channels; c += kLanes) {
@@ -13,14 +14,15 @@
     for (int m = 0; m < kLanes; ++m) sums[m] = fma(load(x + m * pixel + c), b, sums[m]);
   }
   if (c == channels) return;
-  const Mask some = first(static_cast<int>(channels - c));
+  const int some = static_cast<int>(channels - c);
   const Vec b = load(w + c);
 #pragma GCC unroll 16
-  for (int m = 0; m < kLanes; ++m) sums[m] = fma(load(x + m * pixel + c, some), b, sums[m]);
+  for (int m = 0; m < kLanes; ++m) sums[m] = fma(load_first(x + m * pixel + c, some), b, sums[m]);
 }
 
 /// The same of pixels anywhere, one after the other.
-inline void add_scattered_tap(Vec (&sums)[kLanes], const float* const (&x)[kLanes], const float* w, std::int64_t channels) {
+template <class T>
+inline void add_scattered_tap(Vec (&sums)[kLanes], const T* const (&x)[kLanes], const float* w, std::int64_t channels) {
   for (int m = 0; m < kLanes; ++m) {
     Vec sum = sums[m];
     std::int64_t c = 0;
@@ -45,7 +47,8 @@ template <int kWidth>
 }
 
 /// kLanes pixels from (y, x) on, of which `count` exist, one filter.
-inline Vec few_sums(const ConvFewState& s, const float* src, std::int64_t filter, std::int64_t y, std::int64_t x, int count) {
+template <class T>
+inline Vec few_sums(const ConvFewState& s, const T* src, std::int64_t filter, std::int64_t y, std::int64_t x, int count) {
   Vec sums[kLanes];
 #pragma GCC unroll 16
   for (int m = 0; m < kLanes; ++m) sums[m] = zero();
@@ -55,7 +58,7 @@ inline Vec few_sums(const ConvFewState& s, const float* src, std::int64_t filter
   for (std::int64_t ky = 0; ky < s.kernel_h; ++ky) {
     const std::int64_t iy = top + ky * s.dilation_h;
     if (iy < 0 || iy >= s.in_h) continue;
-    const float* row = src + iy * s.src_row;
+    const T* row = src + iy * s.src_row;
     for (std::int64_t kx = 0; kx < s.kernel_w; ++kx) {
       const std::int64_t ix = left + kx * s.dilation_w;
       const float* tap = w + (ky * s.kernel_w + kx) * s.padded;
@@ -64,10 +67,10 @@ inline Vec few_sums(const ConvFewState& s, const float* src, std::int64_t filter
         continue;
       }
       if (ix >= s.in_w || ix + span < 0) continue;
-      const float* pixels[kLanes];
+      const T* pixels[kLanes];
       for (int m = 0; m < kLanes; ++m) {
         const std::int64_t at = ix + m * s.stride_w;
-        pixels[m] = m < count && at >= 0 && at < s.in_w ? row + at * s.src_pixel : s.zeros;
+        pixels[m] = m < count && at >= 0 && at < s.in_w ? row + at * s.src_pixel : reinterpret_cast<const T*>(s.zeros);
       }
       add_scattered_tap(sums, pixels, tap, s.channels);
     }
@@ -75,7 +78,8 @@ inline Vec few_sums(const ConvFewState& s, const float* src, std::int64_t filter
   return add_up(sums);
 }
 
-inline void few_row(const ConvFewState& s, const float* src, const float* residual, float* dst, std::int64_t y) {
+template <class Src, class Residual, class Result>
+inline void few_row(const ConvFewState& s, const Src* src, const Residual* residual, Result* dst, std::int64_t y) {
   for (std::int64_t x = 0; x < s.out_w; x += kLanes) {
     const int count = s.out_w - x < kLanes ? static_cast<int>(s.out_w - x) : kLanes;
     for (std::int64_t f = 0; f < s.filters; ++f) {
@@ -83,30 +87,51 @@ inline void few_row(const ConvFewState& s, const float* src, const float* residu
       const std::int64_t at = y * s.out_w + x;
       if (residual != nullptr) {
         float r[kLanes] = {};
-        for (int m = 0; m < count; ++m) r[m] = residual[(at + m) * s.residual_pixel + f];
+        for (int m = 0; m < count; ++m) r[m] = widen(residual[(at + m) * s.residual_pixel + f]);
         v = v + load(r);
       }
       v = activate(s.epilogue, v);
-      float* d = dst + at * s.dst_pixel + f;
+      Result* d = dst + at * s.dst_pixel + f;
       if (s.dst_pixel == 1) {
         store_first(d, count, v);
         continue;
       }
-      float values[kLanes];
+      Result values[kLanes];
       store(values, v);
       for (int m = 0; m < count; ++m) d[m * s.dst_pixel] = values[m];
     }
   }
 }
 
-inline void run_conv_few(const compiler::KernelArgs& args) {
+template <class Src, class Residual, class Result>
+inline void few_rows(const compiler::KernelArgs& args) {
   const ConvFewState& s = *static_cast<const ConvFewState*>(args.state);
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / s.bands, band = task % s.bands;
     const std::int64_t y0 = s.out_h * band / s.bands, y1 = s.out_h * (band + 1) / s.bands;
     for (std::int64_t y = y0; y < y1; ++y)
-      few_row(s, static_cast<const float*>(args.src[0]) + image * s.src_image,
-              s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr,
-              static_cast<float*>(args.dst[0]) + image * s.dst_image, y);
+      few_row(s, static_cast<const Src*>(args.src[0]) + image * s.src_image,
+              s.has_residual ? static_cast<const Residual*>(args.src[3]) + image * s.residual_image : nullptr,
+              static_cast<Result*>(args.dst[0]) + image * s.dst_image, y);
   }
+}
+
+template <class Src, class Residual>
+inline void few_rows_from(const compiler::KernelArgs& args) {
+  if (static_cast<const ConvFewState*>(args.state)->dst_bf16)
+    few_rows<Src, Residual, Bf16>(args);
+  else
+    few_rows<Src, Residual, float>(args);
+}
+
+inline void run_conv_few(const compiler::KernelArgs& args) {
+  const ConvFewState& s = *static_cast<const ConvFewState*>(args.state);
+  if (s.src_bf16 && s.residual_bf16)
+    few_rows_from<Bf16, Bf16>(args);
+  else if (s.src_bf16)
+    few_rows_from<Bf16, float>(args);
+  else if (s.residual_bf16)
+    few_rows_from<float, Bf16>(args);
+  else
+    few_rows_from<float, float>(args);
 }

@@ -38,6 +38,19 @@ struct Axis {
                    static_cast<std::int64_t>(taps[i].size()), offsets[i].data()};
     }
   }
+  /// The rows next to row j that its taps read.
+  std::int64_t before() const {
+    std::int64_t most = 0;
+    for (const auto& phase : offsets)
+      for (const std::int64_t offset : phase) most = std::max(most, -offset);
+    return most;
+  }
+  std::int64_t after() const {
+    std::int64_t most = 0;
+    for (const auto& phase : offsets)
+      for (const std::int64_t offset : phase) most = std::max(most, offset);
+    return most;
+  }
   std::int64_t most_taps() const {
     std::int64_t most = 0;
     for (const TransposePhase& phase : phases) most = std::max(most, phase.taps);
@@ -53,11 +66,14 @@ struct Packed {
   PackedFloats weights, bias, zeros;
 };
 
-const char* can_run(const KernelQuery& query) { return check_conv(query); }
+template <Storage kStorage>
+const char* can_run(const KernelQuery& query) {
+  return check_conv(query, kStorage);
+}
 
-template <Isa kIsa>
+template <Isa kIsa, Storage kStorage>
 const char* can_run_patch(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
+  if (const char* why = check_conv(query, kStorage)) return why;
   const ConvQuery q = read_conv(query);
   if (q.groups != 1) return "grouped";
   if (q.kernel_h != q.stride_h || q.kernel_w != q.stride_w) return "kernel and stride differ";
@@ -78,7 +94,8 @@ double cost_patch(const KernelQuery& query) {
   const auto patch = static_cast<double>(q.kernel_h * q.kernel_w * q.filters);
   const auto channels = static_cast<double>(q.channels);
   const double transposed = channels * 4 / lanes(kIsa);  // as many multiply-adds take that time
-  return pixels * (channels * (patch + transposed) / multiply_adds_per_ns(kIsa) + patch * 0.4);
+  return pixels * (channels * (patch + transposed) / multiply_adds_per_ns(kIsa) + patch * 0.4) +
+         static_cast<double>(q.batch) * storage_ns(q, kIsa, 1);
 }
 
 template <Isa kIsa>
@@ -88,7 +105,8 @@ double cost(const KernelQuery& query) {
   const double rows = static_cast<double>(q.batch * q.in_h * q.stride_h * q.stride_w * q.groups);
   const std::int64_t taps =
       (q.kernel_h * q.kernel_w + q.stride_h * q.stride_w - 1) / (q.stride_h * q.stride_w);
-  return rows * tile_row_ns(kIsa, q.in_w, q.filters, q.channels * taps, taps);
+  return rows * tile_row_ns(kIsa, q.in_w, q.filters, q.channels * taps, taps) +
+         static_cast<double>(q.batch) * storage_ns(q, kIsa, 2);
 }
 
 void pack(const ConvQuery& q, int lanes, const Packed& packed, float* out) {
@@ -117,6 +135,7 @@ std::shared_ptr<Packed> prepare_both(const ConvQuery& q) {
   s.in_h = q.in_h, s.in_w = q.in_w, s.out_w = q.out_w, s.stride_h = q.stride_h, s.stride_w = q.stride_w;
   s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16;
   s.epilogue = q.epilogue;
   s.phases_h = packed->rows.phases.data(), s.phases_w = packed->columns.phases.data();
   s.most_taps = packed->rows.most_taps() * packed->columns.most_taps();
@@ -160,7 +179,15 @@ PreparedKernel prepare(const KernelQuery& query) {
   constexpr std::int64_t kTasks = 16;
   s.bands = even_tasks(tasks_of_work(work), s.rows);
   s.splits = even_tasks(std::min(tasks_of_work(work), kTasks) / s.bands, s.blocks);
-  return finish(query, packed, q.batch * s.bands * s.groups * s.splits, tile_scratch(s.most_taps));
+  // Widened input that stays in the second-level cache, if a row of outputs lets it.
+  constexpr std::int64_t kNearFloats = 96 * 1024;
+  s.rows_before = packed->rows.before(), s.rows_after = packed->rows.after();
+  s.strip_rows = (s.rows + s.bands - 1) / s.bands;
+  const auto floats = [&] { return (s.strip_rows + s.rows_before + s.rows_after) * q.in_w * q.channels; };
+  while (s.strip_rows > 1 && floats() > kNearFloats) --s.strip_rows;
+  s.strip_bytes = s.src_bf16 ? (static_cast<std::size_t>(floats()) * sizeof(float) + 63) / 64 * 64 : 0;
+  return finish(query, packed, q.batch * s.bands * s.groups * s.splits,
+                s.strip_bytes + static_cast<std::size_t>(kStoredSumBytes) + tile_scratch(s.most_taps));
 }
 
 template <Isa kIsa>
@@ -188,19 +215,36 @@ PreparedKernel prepare_patch(const KernelQuery& query) {
 }
 
 constexpr KernelDesc kTable[] = {
-    {"conv_transpose.patch.avx512.fp32", "ConvTranspose", Isa::avx512, false, can_run_patch<Isa::avx512>,
-     cost_patch<Isa::avx512>, prepare_patch<Isa::avx512>, avx512::conv_transpose_patch},
-    {"conv_transpose.patch.avx2.fp32", "ConvTranspose", Isa::avx2, false, can_run_patch<Isa::avx2>,
-     cost_patch<Isa::avx2>, prepare_patch<Isa::avx2>, avx2::conv_transpose_patch},
+    {"conv_transpose.patch.avx512.fp32", "ConvTranspose", Isa::avx512, false,
+     can_run_patch<Isa::avx512, Storage::f32>, cost_patch<Isa::avx512>, prepare_patch<Isa::avx512>,
+     avx512::conv_transpose_patch},
+    {"conv_transpose.patch.avx2.fp32", "ConvTranspose", Isa::avx2, false,
+     can_run_patch<Isa::avx2, Storage::f32>, cost_patch<Isa::avx2>, prepare_patch<Isa::avx2>,
+     avx2::conv_transpose_patch},
     {"conv_transpose.patch.portable.fp32", "ConvTranspose", Isa::portable, false,
-     can_run_patch<Isa::portable>, cost_patch<Isa::portable>, prepare_patch<Isa::portable>,
+     can_run_patch<Isa::portable, Storage::f32>, cost_patch<Isa::portable>, prepare_patch<Isa::portable>,
      portable::conv_transpose_patch},
-    {"conv_transpose.avx512.fp32", "ConvTranspose", Isa::avx512, false, can_run, cost<Isa::avx512>,
-     prepare<Isa::avx512>, avx512::conv_transpose},
-    {"conv_transpose.avx2.fp32", "ConvTranspose", Isa::avx2, false, can_run, cost<Isa::avx2>,
+    {"conv_transpose.avx512.fp32", "ConvTranspose", Isa::avx512, false, can_run<Storage::f32>,
+     cost<Isa::avx512>, prepare<Isa::avx512>, avx512::conv_transpose},
+    {"conv_transpose.avx2.fp32", "ConvTranspose", Isa::avx2, false, can_run<Storage::f32>, cost<Isa::avx2>,
      prepare<Isa::avx2>, avx2::conv_transpose},
-    {"conv_transpose.portable.fp32", "ConvTranspose", Isa::portable, false, can_run, cost<Isa::portable>,
-     prepare<Isa::portable>, portable::conv_transpose},
+    {"conv_transpose.portable.fp32", "ConvTranspose", Isa::portable, false, can_run<Storage::f32>,
+     cost<Isa::portable>, prepare<Isa::portable>, portable::conv_transpose},
+    {"conv_transpose.patch.avx512.bf16", "ConvTranspose", Isa::avx512, false,
+     can_run_patch<Isa::avx512, Storage::bf16>, cost_patch<Isa::avx512>, prepare_patch<Isa::avx512>,
+     avx512::conv_transpose_patch},
+    {"conv_transpose.patch.avx2.bf16", "ConvTranspose", Isa::avx2, false,
+     can_run_patch<Isa::avx2, Storage::bf16>, cost_patch<Isa::avx2>, prepare_patch<Isa::avx2>,
+     avx2::conv_transpose_patch},
+    {"conv_transpose.patch.portable.bf16", "ConvTranspose", Isa::portable, false,
+     can_run_patch<Isa::portable, Storage::bf16>, cost_patch<Isa::portable>, prepare_patch<Isa::portable>,
+     portable::conv_transpose_patch},
+    {"conv_transpose.avx512.bf16", "ConvTranspose", Isa::avx512, false, can_run<Storage::bf16>,
+     cost<Isa::avx512>, prepare<Isa::avx512>, avx512::conv_transpose},
+    {"conv_transpose.avx2.bf16", "ConvTranspose", Isa::avx2, false, can_run<Storage::bf16>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_transpose},
+    {"conv_transpose.portable.bf16", "ConvTranspose", Isa::portable, false, can_run<Storage::bf16>,
+     cost<Isa::portable>, prepare<Isa::portable>, portable::conv_transpose},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Transposed convolution, channels last, without inserting zeros. Plain: kernel units include this.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "compiler/kernel_args.h"
@@ -16,12 +17,13 @@ struct TransposePhase {
   const std::int64_t* offsets;
 };
 
-/// Everything but the data. Strides in floats.
+/// Everything but the data. Strides in elements.
 struct ConvTransposeState {
   std::int64_t groups, channels, filters;  ///< per group: input channels, output channels
   std::int64_t in_h, in_w, out_w;
   std::int64_t stride_h, stride_w;
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel;
+  bool src_bf16, dst_bf16;  ///< else floats
   Epilogue epilogue;
 
   const TransposePhase* phases_h;  ///< stride_h of them
@@ -42,6 +44,11 @@ struct ConvTransposeState {
 
   // Tasks of an image: near-equal bands of input-sized rows x groups x ranges of blocks.
   std::int64_t rows, bands, splits;
+
+  // Rows j of a bfloat16 input are widened `strip_rows` at a time, with those that taps reach before and
+  // after.
+  std::int64_t strip_rows, rows_before, rows_after;
+  std::size_t strip_bytes;  ///< of scratch
 };
 
 namespace portable {

@@ -33,7 +33,7 @@ bool activates_in_registers(Activation activation) {
 }
 
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query, false, true)) return why;
+  if (const char* why = check_conv(query, Storage::f32, false, true)) return why;
   const ConvQuery q = read_conv(query);
   // The costlier activations work on what is stored, perhaps over the residual.
   if (q.residual_last && !activates_in_registers(q.epilogue.activation))

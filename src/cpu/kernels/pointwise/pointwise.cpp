@@ -23,8 +23,8 @@ struct Packed {
   PackedFloats weights, bias;
 };
 
-const char* can_run_both(const KernelQuery& query, bool gates = false) {
-  if (const char* why = check_conv(query, gates)) return why;
+const char* can_run_both(const KernelQuery& query, Storage storage, bool gates = false) {
+  if (const char* why = check_conv(query, storage, gates)) return why;
   const ConvQuery q = read_conv(query);
   if (q.kernel_h != 1 || q.kernel_w != 1) return "not 1x1";
   if (q.groups != 1) return "grouped";
@@ -32,8 +32,8 @@ const char* can_run_both(const KernelQuery& query, bool gates = false) {
   return nullptr;
 }
 
-const char* can_run_rows(const KernelQuery& query, bool gates) {
-  if (const char* why = can_run_both(query, gates)) return why;
+const char* can_run_rows(const KernelQuery& query, Storage storage, bool gates) {
+  if (const char* why = can_run_both(query, storage, gates)) return why;
   const ConvQuery q = read_conv(query);
   // A stride over a single row or column is none; one that keeps the size steps into padding at the end.
   if (q.in_h != q.out_h || (q.stride_h != 1 && q.out_h != 1)) return "strided or padded";
@@ -41,15 +41,17 @@ const char* can_run_rows(const KernelQuery& query, bool gates) {
   return nullptr;
 }
 
+template <Storage kStorage>
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = can_run_rows(query, true)) return why;
+  if (const char* why = can_run_rows(query, kStorage, true)) return why;
   const ConvQuery q = read_conv(query);
   if (q.in_h > 1 && q.src_row != q.src_pixel * q.in_w) return "input rows are not adjacent";
   return nullptr;
 }
 
+template <Storage kStorage>
 const char* can_run_single(const KernelQuery& query) {
-  if (const char* why = can_run_both(query)) return why;
+  if (const char* why = can_run_both(query, kStorage)) return why;
   const ConvQuery q = read_conv(query);
   return q.out_h == 1 && q.out_w == 1 ? nullptr : "more than one pixel";
 }
@@ -60,7 +62,7 @@ double cost(const KernelQuery& query) {
   double ns = 0.99 * tile_row_ns(kIsa, q.out_h * q.out_w, q.filters, q.channels, 1);
   // The filters are read and written.
   if (q.has_gate) ns += static_cast<double>(q.filters * q.channels) * 2 * sizeof(float) / bytes_per_ns(kIsa);
-  return static_cast<double>(q.batch) * ns;
+  return static_cast<double>(q.batch) * (ns + storage_ns(q, kIsa, 1));
 }
 
 template <Isa kIsa>
@@ -90,6 +92,8 @@ std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool s
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
   s.has_gate = q.has_gate, s.gate_image = q.gate_image;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16;
+  s.residual_bf16 = q.residual_bf16, s.gate_bf16 = q.gate_bf16;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = single ? (s.vectors + kSingleVectors - 1) / kSingleVectors : filter_blocks(s.vectors, width);
@@ -121,6 +125,8 @@ PreparedKernel prepare_width(const KernelQuery& query, int width) {
   const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
   const std::int64_t chunks = (q.channels * widest + kChunkFloats - 1) / kChunkFloats;
   s.chunk = (q.channels + chunks - 1) / chunks;
+  // Partial sums wait in the output, which is to hold floats then.
+  if (s.dst_bf16 || s.residual_bf16) s.chunk = q.channels;
   // A task's input stays in the second-level cache: some 192 KB.
   constexpr std::int64_t kNearFloats = 48 * 1024, kTasks = 16;
   const std::int64_t wanted = tasks_of_work(s.pixels * s.channels * s.vectors);
@@ -129,6 +135,10 @@ PreparedKernel prepare_width(const KernelQuery& query, int width) {
   // Few pixels and many filters: cut the filters too.
   s.splits = even_tasks(std::min(wanted, kTasks) / s.pixel_tasks, s.blocks);
   PreparedKernel prepared = finish(query, packed, q.batch * s.pixel_tasks * s.splits);
+  s.panel = std::max<std::int64_t>(kNearFloats / s.channels / kPixelUnit, 1) * kPixelUnit;
+  const std::int64_t widened = s.src_bf16 ? std::min(s.panel, s.pixels) * s.channels : 0;
+  prepared.thread_scratch =
+      static_cast<std::size_t>(kStoredSumBytes) + static_cast<std::size_t>(widened) * sizeof(float);
   if (s.has_gate) {
     prepared.phase_tasks.insert(prepared.phase_tasks.begin(), q.batch * s.blocks);
     prepared.shared_scratch = static_cast<std::size_t>(q.batch * s.weight_count) * sizeof(float);
@@ -145,32 +155,48 @@ template <Isa kIsa>
 PreparedKernel prepare_single(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   std::shared_ptr<Packed> packed = prepare_both(query, lanes(kIsa), true);
-  return finish(query, packed, q.batch * packed->state.blocks);
+  PreparedKernel prepared = finish(query, packed, q.batch * packed->state.blocks);
+  if (q.src_bf16) prepared.thread_scratch = static_cast<std::size_t>(q.channels) * sizeof(float);
+  return prepared;
 }
 
 // A residual is read before the output is written, element by element.
 constexpr std::uint32_t kInPlace = 1u << 3;
 
 constexpr KernelDesc kTable[] = {
-    {"conv.single.avx512.fp32", "Conv", Isa::avx512, false, can_run_single, cost_single<Isa::avx512>,
-     prepare_single<Isa::avx512>, avx512::conv_single, kInPlace},
-    {"conv.single.avx2.fp32", "Conv", Isa::avx2, false, can_run_single, cost_single<Isa::avx2>,
+    {"conv.single.avx512.fp32", "Conv", Isa::avx512, false, can_run_single<Storage::f32>,
+     cost_single<Isa::avx512>, prepare_single<Isa::avx512>, avx512::conv_single, kInPlace},
+    {"conv.single.avx2.fp32", "Conv", Isa::avx2, false, can_run_single<Storage::f32>, cost_single<Isa::avx2>,
      prepare_single<Isa::avx2>, avx2::conv_single, kInPlace},
-    {"conv.single.portable.fp32", "Conv", Isa::portable, false, can_run_single, cost_single<Isa::portable>,
-     prepare_single<Isa::portable>, portable::conv_single, kInPlace},
-    {"conv.pointwise.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512>,
+    {"conv.single.portable.fp32", "Conv", Isa::portable, false, can_run_single<Storage::f32>,
+     cost_single<Isa::portable>, prepare_single<Isa::portable>, portable::conv_single, kInPlace},
+    {"conv.pointwise.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>, cost<Isa::avx512>,
      prepare<Isa::avx512>, avx512::conv_pointwise, kInPlace},
-    {"conv.pointwise.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
-     avx2::conv_pointwise, kInPlace},
-    {"conv.pointwise.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
+    {"conv.pointwise.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_pointwise, kInPlace},
+    {"conv.pointwise.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>, cost<Isa::portable>,
      prepare<Isa::portable>, portable::conv_pointwise, kInPlace},
+    {"conv.single.avx512.bf16", "Conv", Isa::avx512, false, can_run_single<Storage::bf16>,
+     cost_single<Isa::avx512>, prepare_single<Isa::avx512>, avx512::conv_single, kInPlace},
+    {"conv.single.avx2.bf16", "Conv", Isa::avx2, false, can_run_single<Storage::bf16>, cost_single<Isa::avx2>,
+     prepare_single<Isa::avx2>, avx2::conv_single, kInPlace},
+    {"conv.single.portable.bf16", "Conv", Isa::portable, false, can_run_single<Storage::bf16>,
+     cost_single<Isa::portable>, prepare_single<Isa::portable>, portable::conv_single, kInPlace},
+    {"conv.pointwise.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>, cost<Isa::avx512>,
+     prepare<Isa::avx512>, avx512::conv_pointwise, kInPlace},
+    {"conv.pointwise.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>, cost<Isa::avx2>,
+     prepare<Isa::avx2>, avx2::conv_pointwise, kInPlace},
+    {"conv.pointwise.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>,
+     cost<Isa::portable>, prepare<Isa::portable>, portable::conv_pointwise, kInPlace},
 };
 
 }  // namespace
 
 std::span<const KernelDesc> pointwise_kernels() { return kTable; }
 
-const char* check_pointwise_rows(const KernelQuery& query) { return can_run_rows(query, false); }
+const char* check_pointwise_rows(const KernelQuery& query) {
+  return can_run_rows(query, Storage::f32, false);
+}
 
 compiler::PreparedKernel prepare_pointwise(const KernelQuery& query, int lanes) {
   return prepare_width(query, lanes);

@@ -12,7 +12,7 @@ namespace saccade::cpu {
 /// Pixels that tasks are cut in: whole register tiles.
 inline constexpr std::int64_t kPixelUnit = 12;
 
-/// Everything but the data. Strides in floats.
+/// Everything but the data. Strides in elements.
 struct PointwiseState {
   std::int64_t channels, filters, pixels;  ///< pixels of an image, at a constant distance in every operand
   std::int64_t src_image, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
@@ -21,6 +21,7 @@ struct PointwiseState {
   /// each image instead.
   bool has_gate;
   std::int64_t gate_image;
+  bool src_bf16, dst_bf16, residual_bf16, gate_bf16;  ///< else floats
   Epilogue epilogue;
 
   std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
@@ -32,13 +33,15 @@ struct PointwiseState {
 
   // Tasks of an image: near-equal runs of `units` groups of kPixelUnit pixels x ranges of register blocks.
   std::int64_t units, pixel_tasks, splits;
+
+  std::int64_t panel;  ///< pixels of a bfloat16 input widened at a time: whole units
 };
 
 /// Most vectors of filters that the matrix-vector product keeps at a time.
 inline constexpr std::int64_t kSingleVectors = 8;
 
-// conv_pointwise and conv_single are kernels; pointwise_pixels does `pixels` pixels with the register blocks
-// [b0, b1); `dst` is where filter 0 is or would be, `residual` may be nullptr.
+// conv_pointwise and conv_single are kernels; pointwise_pixels, of floats, does `pixels` pixels with the
+// register blocks [b0, b1); `dst` is where filter 0 is or would be, `residual` may be nullptr.
 
 namespace portable {
 void conv_pointwise(const compiler::KernelArgs& args) noexcept;

@@ -12,7 +12,8 @@ void conv_pointwise(const compiler::KernelArgs& args) noexcept { run_pointwise(a
 void conv_single(const compiler::KernelArgs& args) noexcept { run_single(args); }
 void pointwise_pixels(const PointwiseState& state, const float* src, const float* residual, float* dst,
                       std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept {
-  multiply_pixels(state, state.weights, src, residual, dst, 0, pixels, b0, b1);
+  multiply_pixels(state, state.weights, src, state.src_pixel, {residual, dst, false, false, nullptr}, 0,
+                  pixels, b0, b1);
 }
 
 }  // namespace saccade::cpu::portable

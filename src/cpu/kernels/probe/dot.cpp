@@ -92,12 +92,11 @@ double byte_tiles(long rounds) {
 }  // namespace
 
 DotProbes dot_probes(Isa isa) noexcept {
-  __builtin_cpu_init();
   if (isa == Isa::amx) return {bf16_tiles, byte_tiles};
   DotProbes probes;
   if (isa >= Isa::avx2) probes.int8 = byte_pairs;
-  if (isa >= Isa::avx512 && __builtin_cpu_supports("avx512bf16")) probes.bf16 = bf16_vectors;
   if (isa >= Isa::avx512_vnni) probes.int8 = byte_vectors;
+  if (isa >= Isa::avx512_bf16) probes.bf16 = bf16_vectors;
   return probes;
 }
 

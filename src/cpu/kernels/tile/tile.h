@@ -67,6 +67,9 @@ struct Output {
          (sizeof(Run) + sizeof(ScatteredRun) + static_cast<std::size_t>(kTilePixels) * sizeof(float*));
 }
 
+/// Scratch in which sums wait where they do not leave as floats (stored_tile.inl): some tiles.
+inline constexpr std::int64_t kStoredSumBytes = 12 * 1024;
+
 /// `total` pixels cut into the fewest tiles of at most `most`, near-equal, larger ones first.
 struct Cut {
   std::int64_t tiles, size, larger;  ///< the first `larger` tiles have size + 1 pixels

@@ -34,8 +34,9 @@ bool whole_numbers(const Tensor& weights) {
   return std::all_of(w, w + weights.count(), [](float v) { return v == std::nearbyint(v); });
 }
 
+template <Storage kStorage>
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query)) return why;
+  if (const char* why = check_conv(query, kStorage)) return why;
   const ConvQuery q = read_conv(query);
   if (q.kernel_h != 3 || q.kernel_w != 3) return "not 3x3";
   if (q.stride_h != 1 || q.stride_w != 1) return "stride is not 1";
@@ -57,12 +58,12 @@ std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t sid
 constexpr std::int64_t kNearFloats = 640 * 1024;
 
 // F(6x6) errs two to three times as much as a direct convolution, F(4x4) about as much. So it is not for
-// those who asked for single precision; the narrower types round more than that anyway.
+// those who asked for single precision; rounding operands to bfloat16 costs far more than that.
 constexpr double kLessExact = 1e15;
 
-template <Isa kIsa, int M>
+template <Isa kIsa, int M, Storage kStorage>
 double cost(const KernelQuery& query) {
-  if (M == 6 && query.precision == compiler::Precision::fp32) return kLessExact;
+  if (M == 6 && kStorage == Storage::f32) return kLessExact;
   const ConvQuery q = read_conv(query);
   const std::int64_t width = lanes(kIsa);
   const auto padded = [width](std::int64_t n) {
@@ -83,7 +84,7 @@ double cost(const KernelQuery& query) {
   constexpr double kCached = 16e6, kMemoryBytesPerNs = 10;
   const double bytes = positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float);
   const double filters = bytes < kCached ? bytes / bytes_per_ns(kIsa) : bytes / kMemoryBytesPerNs;
-  return static_cast<double>(q.batch) * (products + transforms + filters);
+  return static_cast<double>(q.batch) * (products + transforms + filters + storage_ns(q, kIsa, 2));
 }
 
 template <int M>
@@ -138,6 +139,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
   s.epilogue = q.epilogue;
   s.tiles = packed->tiles.data();
   s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
@@ -203,18 +205,30 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 3;
 
 constexpr KernelDesc kTable[] = {
-    {"conv.winograd4.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512, 4>,
-     prepare<Isa::avx512, 4>, avx512::winograd_4, kInPlace},
-    {"conv.winograd6.avx512.fp32", "Conv", Isa::avx512, false, can_run, cost<Isa::avx512, 6>,
-     prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace},
-    {"conv.winograd4.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2, 4>, prepare<Isa::avx2, 4>,
-     avx2::winograd_4, kInPlace},
-    {"conv.winograd6.avx2.fp32", "Conv", Isa::avx2, false, can_run, cost<Isa::avx2, 6>, prepare<Isa::avx2, 6>,
-     avx2::winograd_6, kInPlace},
-    {"conv.winograd4.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable, 4>,
-     prepare<Isa::portable, 4>, portable::winograd_4, kInPlace},
-    {"conv.winograd6.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable, 6>,
-     prepare<Isa::portable, 6>, portable::winograd_6, kInPlace},
+    {"conv.winograd4.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>,
+     cost<Isa::avx512, 4, Storage::f32>, prepare<Isa::avx512, 4>, avx512::winograd_4, kInPlace},
+    {"conv.winograd4.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>,
+     cost<Isa::avx2, 4, Storage::f32>, prepare<Isa::avx2, 4>, avx2::winograd_4, kInPlace},
+    {"conv.winograd4.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>,
+     cost<Isa::portable, 4, Storage::f32>, prepare<Isa::portable, 4>, portable::winograd_4, kInPlace},
+    {"conv.winograd6.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>,
+     cost<Isa::avx512, 6, Storage::f32>, prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace},
+    {"conv.winograd6.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>,
+     cost<Isa::avx2, 6, Storage::f32>, prepare<Isa::avx2, 6>, avx2::winograd_6, kInPlace},
+    {"conv.winograd6.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>,
+     cost<Isa::portable, 6, Storage::f32>, prepare<Isa::portable, 6>, portable::winograd_6, kInPlace},
+    {"conv.winograd4.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>,
+     cost<Isa::avx512, 4, Storage::bf16>, prepare<Isa::avx512, 4>, avx512::winograd_4, kInPlace},
+    {"conv.winograd4.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>,
+     cost<Isa::avx2, 4, Storage::bf16>, prepare<Isa::avx2, 4>, avx2::winograd_4, kInPlace},
+    {"conv.winograd4.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>,
+     cost<Isa::portable, 4, Storage::bf16>, prepare<Isa::portable, 4>, portable::winograd_4, kInPlace},
+    {"conv.winograd6.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>,
+     cost<Isa::avx512, 6, Storage::bf16>, prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace},
+    {"conv.winograd6.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>,
+     cost<Isa::avx2, 6, Storage::bf16>, prepare<Isa::avx2, 6>, avx2::winograd_6, kInPlace},
+    {"conv.winograd6.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>,
+     cost<Isa::portable, 6, Storage::bf16>, prepare<Isa::portable, 6>, portable::winograd_6, kInPlace},
 };
 
 }  // namespace

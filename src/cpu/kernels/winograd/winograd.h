@@ -19,12 +19,13 @@ struct WinogradTile {
   std::int32_t y, x;
 };
 
-/// Everything but the data. Strides in floats.
+/// Everything but the data. Strides in elements.
 struct WinogradState {
   std::int64_t channels, filters;
   std::int64_t in_h, in_w, out_h, out_w, dilation_h, dilation_w, pad_top, pad_left;
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
-  bool has_residual;  ///< src[3]
+  bool has_residual;                       ///< src[3]
+  bool src_bf16, dst_bf16, residual_bf16;  ///< else floats
   Epilogue epilogue;
 
   const WinogradTile* tiles;

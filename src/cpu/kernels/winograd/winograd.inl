@@ -65,23 +65,23 @@ template <int M>
 }
 
 /// Transforms the inputs of one tile to out[position * position_step + channel].
-template <int M>
-inline void gather_tile(const WinogradState& s, const float* src, WinogradTile tile, float* out, std::int64_t position_step) {
+template <int M, class T>
+inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile, float* out, std::int64_t position_step) {
   constexpr int kSide = M + 2;
   const std::int64_t top = tile.y - s.pad_top, left = tile.x - s.pad_left;
   const std::int64_t row = s.dilation_h * s.src_row, column = s.dilation_w * s.src_pixel;
   const bool inner = top >= 0 && left >= 0 && top + (kSide - 1) * s.dilation_h < s.in_h &&
                      left + (kSide - 1) * s.dilation_w < s.in_w;
-  const float* at[kSide][kSide];  // [column][row]
+  const T* at[kSide][kSide];  // [column][row]
   if (!inner) {
     for (int j = 0; j < kSide; ++j)
       for (int i = 0; i < kSide; ++i) {
         const std::int64_t y = top + i * s.dilation_h, x = left + j * s.dilation_w;
         const bool inside = y >= 0 && y < s.in_h && x >= 0 && x < s.in_w;
-        at[j][i] = inside ? src + y * s.src_row + x * s.src_pixel : s.zeros;
+        at[j][i] = inside ? src + y * s.src_row + x * s.src_pixel : reinterpret_cast<const T*>(s.zeros);
       }
   }
-  const float* origin = src + top * s.src_row + left * s.src_pixel;
+  const T* origin = src + top * s.src_row + left * s.src_pixel;
   Vec columns[kSide][kSide];
   for (std::int64_t c = 0; c < s.channels; c += kLanes) {
     const std::int64_t left_channels = s.channels - c;
@@ -89,9 +89,9 @@ inline void gather_tile(const WinogradState& s, const float* src, WinogradTile t
 #pragma GCC unroll 1
     for (int j = 0; j < kSide; ++j) {
       if (left_channels < kLanes) {
-        const Mask some = first(static_cast<int>(left_channels));
+        const int some = static_cast<int>(left_channels);
 #pragma GCC unroll 8
-        for (int i = 0; i < kSide; ++i) e[i] = load(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
+        for (int i = 0; i < kSide; ++i) e[i] = load_first(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
       } else if (inner) {
 #pragma GCC unroll 8
         for (int i = 0; i < kSide; ++i) e[i] = load(origin + i * row + j * column + c);
@@ -114,9 +114,9 @@ inline void gather_tile(const WinogradState& s, const float* src, WinogradTile t
 }
 
 /// Transforms the sums of one tile, `width` filters from `filter` on, and stores the outputs that exist.
-template <int M>
+template <int M, class Residual, class Result>
 inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
-                         std::int64_t filter, std::int64_t width, const float* residual, float* dst) {
+                         std::int64_t filter, std::int64_t width, const Residual* residual, Result* dst) {
   constexpr int kSide = M + 2;
   const std::int64_t rows_left = (s.out_h - tile.y + s.dilation_h - 1) / s.dilation_h;
   const std::int64_t columns_left = (s.out_w - tile.x + s.dilation_w - 1) / s.dilation_w;
@@ -144,14 +144,14 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
       for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
       transform_output<M>(e, y);
       const std::int64_t pixel = corner + i * s.dilation_h * s.out_w;
-      float* d = dst + pixel * s.dst_pixel + filter + c;
+      Result* d = dst + pixel * s.dst_pixel + filter + c;
       const std::int64_t step = s.dilation_w * s.dst_pixel;
       if (residual == nullptr && clamped && count == kLanes && columns == M) {
 #pragma GCC unroll 8
         for (int j = 0; j < M; ++j) store(d + j * step, clamp(low, high, y[j] + bias));
         continue;
       }
-      const float* r = residual + (residual != nullptr ? pixel * s.residual_pixel + filter + c : 0);
+      const Residual* r = residual + (residual != nullptr ? pixel * s.residual_pixel + filter + c : 0);
 #pragma GCC unroll 1
       for (int j = 0; j < columns; ++j) {
         Vec v = y[j] + bias;
@@ -162,10 +162,43 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
   }
 }
 
+/// The input of an image, of either type.
+template <int M>
+inline void gather_tile_of(const WinogradState& s, const compiler::KernelArgs& args, std::int64_t image, WinogradTile tile,
+                           float* out, std::int64_t position_step) {
+  if (s.src_bf16)
+    gather_tile<M>(s, static_cast<const Bf16*>(args.src[0]) + image * s.src_image, tile, out, position_step);
+  else
+    gather_tile<M>(s, static_cast<const float*>(args.src[0]) + image * s.src_image, tile, out, position_step);
+}
+
+/// Residual and result of an image, of either type.
+template <int M, class Residual, class Result>
+inline void scatter_typed_tile(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
+                            std::int64_t filter, std::int64_t width, const void* residual, void* dst, std::int64_t image) {
+  const Residual* r = s.has_residual ? static_cast<const Residual*>(residual) + image * s.residual_image : nullptr;
+  scatter_tile<M>(s, sums, position_step, tile, filter, width, r, static_cast<Result*>(dst) + image * s.dst_image);
+}
+template <int M>
+inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
+                            std::int64_t filter, std::int64_t width, const compiler::KernelArgs& args, std::int64_t image) {
+  const void* residual = s.has_residual ? args.src[3] : nullptr;
+  void* dst = args.dst[0];
+  if (s.dst_bf16 && s.residual_bf16)
+    scatter_typed_tile<M, Bf16, Bf16>(s, sums, position_step, tile, filter, width, residual, dst, image);
+  else if (s.dst_bf16)
+    scatter_typed_tile<M, float, Bf16>(s, sums, position_step, tile, filter, width, residual, dst, image);
+  else if (s.residual_bf16)
+    scatter_typed_tile<M, Bf16, float>(s, sums, position_step, tile, filter, width, residual, dst, image);
+  else
+    scatter_typed_tile<M, float, float>(s, sums, position_step, tile, filter, width, residual, dst, image);
+}
+
 /// Products and outputs of `count` tiles from `tile` on with the panels [p0, p1); `v` holds the tiles' transformed inputs.
 template <int M>
 inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t position_step, std::int64_t tile,
-                           std::int64_t count, std::int64_t p0, std::int64_t p1, float* sums, const float* residual, float* dst) {
+                           std::int64_t count, std::int64_t p0, std::int64_t p1, float* sums,
+                           const compiler::KernelArgs& args, std::int64_t image) {
   constexpr int kPositions = (M + 2) * (M + 2);
   const std::int64_t sums_step = s.block_tiles * s.panel_step;
   Output out;
@@ -202,7 +235,7 @@ inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t 
       }
     }
     for (std::int64_t t = 0; t < count; ++t)
-      scatter_tile<M>(s, sums + t * s.panel_step, sums_step, s.tiles[tile + t], panel_filter, width, residual, dst);
+      scatter_tile_of<M>(s, sums + t * s.panel_step, sums_step, s.tiles[tile + t], panel_filter, width, args, image);
   }
 }
 
@@ -217,11 +250,9 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
     const std::int64_t image = task / in_image, block = task % in_image;
     const std::int64_t tile = s.tile_count * block / in_image;
     const std::int64_t count = s.tile_count * (block + 1) / in_image - tile;
-    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
-    const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
-    for (std::int64_t t = 0; t < count; ++t) gather_tile<M>(s, src, s.tiles[tile + t], v + t * s.channel_step, position_step);
-    multiply_tiles<M>(s, v, position_step, tile, count, 0, s.panels, sums, residual,
-                      static_cast<float*>(args.dst[0]) + image * s.dst_image);
+    for (std::int64_t t = 0; t < count; ++t)
+      gather_tile_of<M>(s, args, image, s.tiles[tile + t], v + t * s.channel_step, position_step);
+    multiply_tiles<M>(s, v, position_step, tile, count, 0, s.panels, sums, args, image);
   }
 }
 
@@ -234,20 +265,17 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
   const std::int64_t first_tile = stage * s.stage_tiles;
   const std::int64_t tiles = smaller(s.stage_tiles, s.tile_count - first_tile);
   if (args.phase % 2 == 0) {
-    const float* src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     for (std::int64_t t = args.begin; t < args.end; ++t)
-      gather_tile<M>(s, src, s.tiles[first_tile + t], v + t * s.channel_step, position_step);
+      gather_tile_of<M>(s, args, image, s.tiles[first_tile + t], v + t * s.channel_step, position_step);
     return;
   }
-  const float* residual = s.has_residual ? static_cast<const float*>(args.src[3]) + image * s.residual_image : nullptr;
-  float* dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
   const std::int64_t blocks = (tiles + s.block_tiles - 1) / s.block_tiles;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     // Tasks of one panel follow each other, so that a thread keeps its filters.
     const std::int64_t panel = task / blocks, block = task % blocks;
     const std::int64_t t0 = tiles * block / blocks, count = tiles * (block + 1) / blocks - t0;
     multiply_tiles<M>(s, v + t0 * s.channel_step, position_step, first_tile + t0, count, panel, panel + 1,
-                      static_cast<float*>(args.thread_scratch), residual, dst);
+                      static_cast<float*>(args.thread_scratch), args, image);
   }
 }
 

@@ -1,0 +1,12 @@
+#include "cpu/simd/amx.h"
+
+#include "cpu/kernels/conv_bf16/conv_bf16.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/conv_bf16/conv_tiles.inl"
+}  // namespace
+
+void conv_tiles(const compiler::KernelArgs& args) noexcept { run_conv_tiles(args); }
+
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,269 @@
+// Dense convolution of bfloat16; included inside the namespace of each instruction set. Words of two channels of M pixels meet
+// N vectors of filters in registers over all taps and channels. Where the input needs a border, another type or an even number
+// of channels, a strip of it is staged (stage_bf16.inl), so that addresses are arithmetic.
+
+#include "cpu/kernels/stage_bf16.inl"
+#include "cpu/kernels/tile/stored_tile.inl"
+
+/// Words that follow each other in memory, from those of pixel 0 of the tile on.
+struct PairRun {
+  const char* x;
+  const char* w;
+};
+
+struct PairOutput {
+  Output to;  ///< everything but the places of residual and result, which follow
+  Ends ends;
+  std::int64_t dst_at, residual_at;
+  bool in_registers;  ///< no residual, and an activation of a few instructions
+};
+
+/// `words` words of M pixels, `pixel` bytes apart, times N vectors of filters.
+template <int M, int N>
+[[gnu::always_inline]] inline void multiply_pairs(Vec (&c)[M][N], const char* x, const char* w, std::int64_t words,
+                                                  std::int64_t pixel) {
+  constexpr int kGroups = (M + 2) / 3;
+  const char* q[kGroups];  // one pointer for three pixels: x, x + pixel, x + 2 pixel are address modes
+#pragma GCC unroll 4
+  for (int g = 0; g < kGroups; ++g) {
+    q[g] = x + 3 * g * pixel;
+    asm("" : "+r"(q[g]));  // keep a third of M pointers
+  }
+  const char* const end = w + words * (N * kLanes * 4);
+#pragma GCC unroll 1
+  for (; w != end; w += N * kLanes * 4) {
+    Int b[N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) b[n] = load_words(w + n * kLanes * 4);
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) {
+      const Int a = broadcast_word(q[m / 3] + (m % 3) * pixel);
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) c[m][n] = add_bf16_pairs(c[m][n], a, b[n]);
+    }
+#pragma GCC unroll 4
+    for (int g = 0; g < kGroups; ++g) q[g] += 4;
+  }
+}
+
+template <int M, int N, class Result>
+[[gnu::always_inline]] inline void store_pairs(const Vec (&c)[M][N], const Output& out, Result* dst) {
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m) {
+#pragma GCC unroll 4
+    for (int n = 0; n < N - 1; ++n) store(dst + m * out.dst_pixel + n * kLanes, c[m][n]);
+    if (out.tail == kLanes)
+      store(dst + m * out.dst_pixel + (N - 1) * kLanes, c[m][N - 1]);
+    else
+      store_first(dst + m * out.dst_pixel + (N - 1) * kLanes, out.tail, c[m][N - 1]);
+  }
+}
+
+template <int M, int N>
+[[gnu::always_inline]] inline void finish_pairs(Vec (&c)[M][N], const PairOutput& out, std::int64_t pixels) {
+  if (!out.in_registers) {
+    float* sums = out.ends.sums;
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) store(sums + (m * N + n) * kLanes, c[m][n]);
+    finish_stored(out.ends, out.dst_at + pixels * out.to.dst_pixel, out.residual_at + pixels * out.to.residual_pixel, out.to, M,
+                  N);
+    return;
+  }
+  if (out.to.epilogue->activation == Activation::hard_swish) {
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) c[m][n] = hard_swish(c[m][n]);
+  } else if (out.to.epilogue->activation != Activation::none) {
+    const Vec low = lower_bound(*out.to.epilogue), high = upper_bound(*out.to.epilogue);
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) c[m][n] = clamp(low, high, c[m][n]);
+  }
+  const std::int64_t at = out.dst_at + pixels * out.to.dst_pixel;
+  if (out.ends.dst_bf16)
+    store_pairs<M, N>(c, out.to, static_cast<Bf16*>(out.ends.dst) + at);
+  else
+    store_pairs<M, N>(c, out.to, static_cast<float*>(out.ends.dst) + at);
+}
+
+/// `repeat` tiles of pixels at the distance `pixel`, one behind the other.
+template <int M, int N>
+void pair_tile(const PairRun* runs, std::int64_t count, std::int64_t words, std::int64_t pixel, std::int64_t repeat,
+               const PairOutput& out) {
+  for (std::int64_t r = 0; r < repeat; ++r) {
+    Vec c[M][N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) {
+      const Vec bias = load(out.to.bias + n * kLanes);
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m) c[m][n] = bias;
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      multiply_pairs<M, N>(c, runs[i].x + r * M * pixel, runs[i].w, words, pixel);
+    finish_pairs<M, N>(c, out, r * M);
+  }
+}
+
+template <int N, int M>
+void pair_tile_of(int pixels, const PairRun* runs, std::int64_t count, std::int64_t words, std::int64_t pixel,
+                  std::int64_t repeat, const PairOutput& out) {
+  if constexpr (M > 1) {
+    if (pixels != M) {
+      pair_tile_of<N, M - 1>(pixels, runs, count, words, pixel, repeat, out);
+      return;
+    }
+  }
+  pair_tile<M, N>(runs, count, words, pixel, repeat, out);
+}
+
+inline void run_pair_tile(int vectors, int pixels, const PairRun* runs, std::int64_t count, std::int64_t words,
+                          std::int64_t pixel, std::int64_t repeat, const PairOutput& out) {
+  switch (vectors) {
+    case 1: pair_tile_of<1, tile_pixels(kLanes, 1)>(pixels, runs, count, words, pixel, repeat, out); break;
+    case 2: pair_tile_of<2, tile_pixels(kLanes, 2)>(pixels, runs, count, words, pixel, repeat, out); break;
+    case 3: pair_tile_of<3, tile_pixels(kLanes, 3)>(pixels, runs, count, words, pixel, repeat, out); break;
+    default: pair_tile_of<4, tile_pixels(kLanes, 4)>(pixels, runs, count, words, pixel, repeat, out); break;
+  }
+}
+
+/// Outputs [y0, y1) x [x0, x1); the first slot of `staged` is that of the first row of taps of y0, its first pixel the first
+/// of x0.
+struct PairStrip {
+  const char* staged;
+  std::int64_t y0, y1, x0, x1;
+};
+
+/// The runs of pixels [x, x + pixels) of output row y. Rows of taps outside the picture, and taps that miss it for all of the
+/// pixels, are left out.
+inline std::int64_t list_pair_runs(const ConvBf16State& s, const PairStrip& strip, std::int64_t y, std::int64_t x,
+                                   std::int64_t pixels, const char* weights, std::int64_t run_weights, PairRun* runs) {
+  const ByteStage& in = s.stage;
+  std::int64_t count = 0;
+  for (std::int64_t ky = 0; ky < in.kernel_h; ++ky) {
+    const std::int64_t row = y * in.stride_h - in.pad_top + ky * in.dilation_h;
+    if (row < 0 || row >= in.in_h) continue;
+    const char* src = strip.staged + ((y - strip.y0) * in.slot_y + ky * in.slot_ky) * in.slot_bytes +
+                      (x - strip.x0) * in.stride_w * in.pitch * static_cast<std::int64_t>(sizeof(Bf16));
+    for (std::int64_t run = 0; run < s.runs; ++run) {
+      if (s.runs > 1) {
+        const std::int64_t first = x * in.stride_w - in.pad_left + run * s.dilation_w;
+        if (first + (pixels - 1) * in.stride_w < 0 || first >= in.in_w) continue;
+      }
+      runs[count++] = {src + run * s.run_step, weights + (ky * s.runs + run) * run_weights};
+    }
+  }
+  return count;
+}
+
+inline void pair_block(const ConvBf16State& s, const PairStrip& strip, std::int64_t block, const char* all_weights,
+                       const Ends& ends, PairRun* runs) {
+  const std::int64_t v0 = s.vectors * block / s.blocks, v1 = s.vectors * (block + 1) / s.blocks, filter = v0 * kLanes;
+  const int vectors = static_cast<int>(v1 - v0);
+  const std::int64_t run_weights = s.words * vectors * kLanes * 4;
+  const char* weights = all_weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
+  const std::int64_t pixel = s.stage.stride_w * s.stage.pitch * static_cast<std::int64_t>(sizeof(Bf16));
+  PairOutput out;
+  out.to.bias = s.bias + filter;
+  out.to.dst_pixel = s.dst_pixel;
+  out.to.residual_pixel = s.residual_pixel;
+  out.to.epilogue = &s.epilogue;
+  out.to.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
+  out.ends = ends;
+  out.in_registers = !s.has_residual && (is_clamp(s.epilogue) || s.epilogue.activation == Activation::hard_swish);
+  const bool trims = s.runs > 1;  // tiles differ in the runs that they leave out
+  for (std::int64_t y = strip.y0; y < strip.y1; ++y) {
+    const std::int64_t x1 = smaller(strip.x1, s.outputs - y * s.out_w);
+    const Cut cut = cut_pixels(x1 - strip.x0, tile_pixels(kLanes, vectors));
+    std::int64_t x = strip.x0;
+    for (std::int64_t t = 0; t < cut.tiles;) {
+      const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+      const std::int64_t repeat = trims ? 1 : (t < cut.larger ? cut.larger : cut.tiles) - t;
+      const std::int64_t count = list_pair_runs(s, strip, y, x, pixels, weights, run_weights, runs);
+      out.dst_at = (y * s.out_w + x) * s.dst_pixel + filter;
+      out.residual_at = (y * s.out_w + x) * s.residual_pixel + filter;
+      run_pair_tile(vectors, static_cast<int>(pixels), runs, count, s.words, pixel, repeat, out);
+      t += repeat;
+      x += repeat * pixels;
+    }
+  }
+}
+
+/// The filters of the register blocks [begin, end), counted over all images, times their channels' gates.
+template <class T>
+inline void fold_pair_gates(const ConvBf16State& s, const T* gates, char* folded, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t task = begin; task < end; ++task) {
+    const std::int64_t image = task / s.blocks, b = task % s.blocks;
+    const std::int64_t v0 = s.vectors * b / s.blocks, vectors = s.vectors * (b + 1) / s.blocks - v0;
+    const T* gate = gates + image * s.gate_image;
+    const auto* w = reinterpret_cast<const float*>(s.weights) + v0 * kLanes * s.words * 2;
+    auto* out = reinterpret_cast<Bf16*>(folded) + (image * s.weight_words + v0 * kLanes * s.words) * 2;
+    for (std::int64_t word = 0; word < s.words; ++word) {
+      const std::int64_t c = word * 2;
+      const Vec low = broadcast(widen(gate[c])), high = broadcast(c + 1 < s.stage.channels ? widen(gate[c + 1]) : 0.0f);
+      for (std::int64_t v = 0; v < vectors; ++v, w += 2 * kLanes, out += 2 * kLanes) {
+        Bf16 lower[kLanes], upper[kLanes];
+        store(lower, load(w) * low);
+        store(upper, load(w + kLanes) * high);
+        for (int i = 0; i < kLanes; ++i) out[2 * i] = lower[i], out[2 * i + 1] = upper[i];
+      }
+    }
+  }
+}
+
+/// Every register block of [b0, b1) over the outputs of a band, staged or not.
+inline void pair_band(const ConvBf16State& s, const compiler::KernelArgs& args, std::int64_t image, std::int64_t y0,
+                      std::int64_t y1, std::int64_t b0, std::int64_t b1, const char* weights, const Ends& ends, PairRun* runs,
+                      char* staged) {
+  const std::int64_t src = image * s.src_image;
+  PairStrip strip;
+  if (s.direct) {
+    const std::int64_t above = s.stage.pad_top * s.stage.src_row;
+    strip = {reinterpret_cast<const char*>(static_cast<const Bf16*>(args.src[0]) + src - above), 0, 0, 0, s.out_w};
+    strip.staged += y0 * s.stage.slot_y * s.stage.slot_bytes;
+    strip.y0 = y0, strip.y1 = y1;
+    for (std::int64_t b = b0; b < b1; ++b) pair_block(s, strip, b, weights, ends, runs);
+    return;
+  }
+  strip.staged = staged;
+  for (strip.y0 = y0; strip.y0 < y1; strip.y0 = strip.y1) {
+    strip.y1 = smaller(strip.y0 + s.strip_rows, y1);
+    for (strip.x0 = 0; strip.x0 < s.out_w; strip.x0 = strip.x1) {
+      strip.x1 = smaller(strip.x0 + s.strip_columns, s.out_w);
+      if (s.src_bf16)
+        stage_strip_bf16(s.stage, static_cast<const Bf16*>(args.src[0]) + src, strip.y0, strip.y1, strip.x0, strip.x1, staged);
+      else
+        stage_strip_bf16(s.stage, static_cast<const float*>(args.src[0]) + src, strip.y0, strip.y1, strip.x0, strip.x1, staged);
+      for (std::int64_t b = b0; b < b1; ++b) pair_block(s, strip, b, weights, ends, runs);
+    }
+  }
+}
+
+inline void run_conv_bf16(const compiler::KernelArgs& args) {
+  const ConvBf16State& s = *static_cast<const ConvBf16State*>(args.state);
+  auto* const folded = static_cast<char*>(args.shared_scratch);
+  if (s.has_gate && args.phase == 0) {
+    if (s.gate_bf16)
+      fold_pair_gates(s, static_cast<const Bf16*>(args.src[4]), folded, args.begin, args.end);
+    else
+      fold_pair_gates(s, static_cast<const float*>(args.src[4]), folded, args.begin, args.end);
+    return;
+  }
+  char* scratch = static_cast<char*>(args.thread_scratch);
+  auto* const sums = reinterpret_cast<float*>(scratch);
+  auto* const runs = reinterpret_cast<PairRun*>(scratch + kStoredSumBytes);
+  char* const staged = scratch + kStoredSumBytes + bf16_runs_bytes(s.stage.kernel_h * s.runs);
+  const Ends ends{s.has_residual ? args.src[3] : nullptr, args.dst[0], s.residual_bf16, s.dst_bf16, sums};
+  const std::int64_t in_image = s.bands * s.splits;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t image = task / in_image, rest = task % in_image;
+    const std::int64_t band = rest % s.bands, split = rest / s.bands;
+    const char* weights = s.has_gate ? folded + image * s.weight_words * 4 : s.weights;
+    pair_band(s, args, image, s.out_h * band / s.bands, s.out_h * (band + 1) / s.bands, s.blocks * split / s.splits,
+              s.blocks * (split + 1) / s.splits, weights,
+              ends.at_image(image * s.dst_image, image * s.residual_image), runs, staged);
+  }
+}

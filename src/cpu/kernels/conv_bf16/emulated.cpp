@@ -1,0 +1,11 @@
+#include "cpu/kernels/conv_bf16/conv_bf16.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/conv_bf16/conv_bf16.inl"
+}  // namespace
+
+void conv_bf16(const compiler::KernelArgs& args) noexcept { run_conv_bf16(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

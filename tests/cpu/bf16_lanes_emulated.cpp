@@ -1,0 +1,15 @@
+#include "cpu/bf16_lanes.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/bf16_lanes.inl"
+void add_pairs(const std::uint32_t* a, const std::uint32_t* b, float* c) {
+  store(c, add_bf16_pairs(load(c), load_words(a), load_words(b)));
+}
+}  // namespace
+
+extern const Bf16Lanes kBf16Lanes;
+constinit const Bf16Lanes kBf16Lanes{"emulated", kLanes, narrow, widen, add_pairs};
+
+}  // namespace saccade::cpu::avx512_emulated
