@@ -118,7 +118,10 @@ int InputFile::read(void* self, std::uint8_t* data, int size) {
 
 std::int64_t InputFile::seek(void* self, std::int64_t offset, int whence) {
   auto& file = *static_cast<InputFile*>(self);
-  if ((whence & AVSEEK_SIZE) != 0) return file.size_ >= 0 ? file.size_ : AVERROR(ENOSYS);
+  if ((whence & AVSEEK_SIZE) != 0) {  // as it is now
+    struct stat info {};
+    return file.regular_ && ::fstat(file.fd_, &info) == 0 ? info.st_size : AVERROR(ENOSYS);
+  }
   const off_t at = ::lseek(file.fd_, offset, whence & ~AVSEEK_FORCE);
   return at < 0 ? AVERROR(errno) : at;
 }

@@ -213,9 +213,13 @@ bool Source::go_further_back() {
   range_->restart();
   std::fill(first_pts_.begin(), first_pts_.end(), AV_NOPTS_VALUE);
   if (jump(2 * jumped_before_)) return true;
-  const std::int64_t first = video().start_time != AV_NOPTS_VALUE ? video().start_time : 0;
-  return av_seek_frame(input_.get(), video_index_, first, AVSEEK_FLAG_BACKWARD) >= 0 ||
-         avformat_seek_file(input_.get(), -1, INT64_MIN, INT64_MIN, INT64_MIN, 0) >= 0;
+  // Well before the first packet: at its time of showing, one that is decoded later might be found.
+  constexpr std::int64_t kSeconds = 10;
+  const AVStream& stream = video();
+  const std::int64_t first = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
+  const std::int64_t before = first - av_rescale_q(kSeconds, {1, 1}, stream.time_base);
+  return av_seek_frame(input_.get(), video_index_, before, AVSEEK_FLAG_BACKWARD) >= 0 ||
+         av_seek_frame(input_.get(), video_index_, first, AVSEEK_FLAG_BACKWARD) >= 0;
 }
 
 /// FFmpeg knows the Exif data of JPEG files only.
@@ -357,6 +361,10 @@ PacketPtr Source::read() {
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;
+    if (file_.regular() && avio_size(file_.context()) < file_.size()) {
+      throw Error(ErrorCode::io,
+                  path_.string() + ": became shorter while it was read: the rest of the input is gone");
+    }
     const bool at_end = input_->pb != nullptr && avio_feof(input_->pb) != 0;
     if (code == AVERROR_EOF || (code == AVERROR(EIO) && at_end && input_->pb->error == 0)) {
       ended_ = true;

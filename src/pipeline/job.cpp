@@ -65,7 +65,8 @@ void require_limits(const JobOptions& options, const media::Source& source) {
   std::int64_t frames = source.expected_frames();
   if (options.frames) frames = std::min(frames, *options.frames);
   const std::string name = source.path().string();
-  if (frames > limits.max_frames) {
+  // Often a guess from the duration, which may be that of the sound.
+  if (frames - frames / 10 - 1 > limits.max_frames) {
     throw Error(ErrorCode::limit, fmt::format("{}: has some {} frames, the limit is {} (--limit frames=N)",
                                               name, frames, limits.max_frames));
   }

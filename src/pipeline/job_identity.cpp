@@ -55,6 +55,8 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"encoder", o.encoder},
                             {"preset", o.preset},
                             {"encoder_options", extra},
+                            {"deinterlace", static_cast<int>(o.deinterlace)},
+                            {"tonemap", o.tonemap},
                             {"start", o.start},
                             {"precision", precision_name(o.precision)},
                             {"max_memory", o.max_memory},

@@ -93,7 +93,7 @@ TEST_F(Batch, WhatWouldEndBadlyIsRefusedBeforeTheFirst) {
   o.job.overwrite = true;
   o.job.effect = Effect::replace;
   o.job.background = (out / "b.mp4").string();
-  EXPECT_THAT(refused(o), HasSubstr("would be replaced"));
+  EXPECT_THAT(refused(o), HasSubstr("same file"));
   EXPECT_EQ(read_file(out / "b.mp4"), "mine");
 }
 

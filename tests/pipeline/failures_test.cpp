@@ -132,6 +132,32 @@ TEST_F(Failure, CancelKeepsWhatIsDoneUnderAnotherName) {
   EXPECT_FALSE(packet_hashes(report.output, "a:0").empty());
 }
 
+TEST_F(Failure, AnInputThatShrinksIsNoWholeVideo) {
+  // Larger than what is read ahead.
+  const auto large = scratch / "large.mkv";
+  ffmpeg("-f lavfi -i testsrc2=s=320x240:r=25:d=3 -c:v rawvideo {}", {large});
+  JobCallbacks callbacks;
+  callbacks.progress = [&](const JobProgress& progress) {
+    if (progress.frames == 5) std::filesystem::resize_file(large, std::filesystem::file_size(large) / 2);
+  };
+  try {
+    pipeline::run(job(large, scratch / "out.mp4", Effect::blur), callbacks, bright());
+    ADD_FAILURE() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::io) << e.what();
+    EXPECT_THAT(e.what(), HasSubstr("became shorter while it was read"));
+  }
+  EXPECT_THAT(scratch.names(), ElementsAre("in.mp4", "large.mkv"));
+}
+
+TEST_F(Failure, AnInputWhoseNameVanishesIsReadToItsEnd) {
+  JobCallbacks callbacks;
+  callbacks.progress = [&](const JobProgress& progress) {
+    if (progress.frames == 5) std::filesystem::remove(in);
+  };
+  EXPECT_EQ(pipeline::run(job(in, scratch / "out.mp4", Effect::blur), callbacks, bright()).frames, 100);
+}
+
 TEST_F(Failure, CancelBeforeTheFirstFrameLeavesNothing) {
   std::atomic<bool> cancel{true};
   JobCallbacks callbacks;
