@@ -119,6 +119,11 @@ void add_options(CLI::App& command, RunArguments& a) {
       ->check(from_zero(1));
   command.add_option("--feather", a.job.feather, "Softening of the mask's edge, in pixels");
   command.add_option("--grow", a.job.grow, "Pixels by which the mask grows, or shrinks if negative");
+  command
+      .add_option("--refine", a.job.refine,
+                  "Let the mask's edges follow the picture's: radius in pixels, or auto")
+      ->transform(CLI::Transformer({{"auto", "-1"}}));
+  command.add_flag("--decontaminate", a.job.decontaminate, "Take the background's colours out of soft edges");
   command.add_flag("--invert", a.job.invert, "Exchange foreground and background");
   command
       .add_option("--model", a.model,

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "bench_frames.h"
 #include "vision/composite.h"
 #include "vision/mask.h"
+#include "vision/refine.h"
 
 namespace saccade::vision {
 namespace {
@@ -79,6 +81,46 @@ void effect(benchmark::State& state, PixelFormat format, Size size, Effect kind,
   bench::report_pixels(state, size.width, size.height);
 }
 
+/// The guided filter on a person's mask; `copies` of the mask are refined in turn, since the filter works in
+/// place.
+void refine(benchmark::State& state, PixelFormat format, Size size, Isa isa) {
+  if (isa > detected_isa()) return state.SkipWithError("this machine lacks the instruction set");
+  const std::vector<Picture> frames = bench::noise_frames(format, size.width, size.height, kFrames);
+  const std::vector<float> output = person_mask(256);
+  const int depth = format_info(format).depth;
+  const Plane plain(size.width, size.height, depth), alpha(size.width, size.height, depth);
+  Workspace workspace;
+  make_masker(format, size, {}, isa).run(output.data(), plain.view(), workspace);
+  const MaskRefiner stage(spec_of(format, size), refine_radius(size.width, size.height), isa);
+  const auto bytes = static_cast<std::size_t>(plain.view().stride) * static_cast<std::size_t>(size.height);
+  std::size_t i = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::memcpy(alpha.view().data, plain.view().data, bytes);
+    state.ResumeTiming();
+    stage.run(frames[i++ % frames.size()].view(), alpha.view(), workspace);
+  }
+  bench::report_pixels(state, size.width, size.height);
+}
+
+/// Its floor: luma and alpha read once, alpha written once.
+void refine_floor(benchmark::State& state, Size size) {
+  const std::vector<Picture> frames =
+      bench::noise_frames(PixelFormat::yuv420p, size.width, size.height, kFrames);
+  const Plane alpha(size.width, size.height, 8);
+  std::size_t i = 0;
+  for (auto _ : state) {
+    const PictureView& frame = frames[i++ % frames.size()].view();
+    for (int y = 0; y < size.height; ++y) {
+      const std::uint8_t* luma = frame.planes[0] + frame.strides[0] * y;
+      std::uint8_t* out = alpha.view().data + alpha.view().stride * y;
+      for (int x = 0; x < size.width; ++x) out[x] = static_cast<std::uint8_t>(out[x] ^ luma[x]);
+    }
+    benchmark::ClobberMemory();
+  }
+  bench::report_pixels(state, size.width, size.height);
+}
+
 void class_map(benchmark::State& state, int low, int classes, Size size, Isa isa) {
   if (isa > detected_isa()) return state.SkipWithError("this machine lacks the instruction set");
   OutputSpec spec;
@@ -129,6 +171,9 @@ void bench::register_effects() {
   add("mask/1080p/grow_3", [isa](auto& s) { mask(s, kByte, k1080p, shaped(3, 0), isa); });
   add("mask/1080p/feather_3", [isa](auto& s) { mask(s, kByte, k1080p, shaped(0, 3), isa); });
   add("mask/1080p/soft_10bit", [isa](auto& s) { mask(s, kTen, k1080p, {}, isa); });
+  add("refine/1080p/floor", [](auto& s) { refine_floor(s, k1080p); });
+  add("refine/1080p/8bit", [isa](auto& s) { refine(s, kByte, k1080p, isa); });
+  add("refine/1080p/10bit", [isa](auto& s) { refine(s, kTen, k1080p, isa); });
   add("mask/4k/soft", [isa](auto& s) { mask(s, kByte, k4k, {}, isa); });
   add("mask_and_effect/1080p/remove",
       [isa](auto& s) { effect(s, kByte, k1080p, Effect::remove, true, isa); });

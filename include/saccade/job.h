@@ -65,9 +65,13 @@ struct JobOptions {
 
   std::vector<std::string>
       classes;  ///< foreground classes, by name or number; empty: all but the background class
-  std::optional<float> threshold;    ///< probability above which a pixel is foreground; unset: soft alpha
-  float feather = 0;                 ///< standard deviation of the softening of the mask, in pixels
-  float grow = 0;                    ///< pixels by which the mask grows (> 0) or shrinks (< 0)
+  std::optional<float> threshold;  ///< probability above which a pixel is foreground; unset: soft alpha
+  float feather = 0;               ///< standard deviation of the softening of the mask, in pixels
+  float grow = 0;                  ///< pixels by which the mask grows (> 0) or shrinks (< 0)
+  /// Edges of the mask follow those of the picture, by a guided filter of this radius in pixels; 0: off,
+  /// negative: a radius that suits the picture's size.
+  float refine = 0;
+  bool decontaminate = false;        ///< soft edges lose the colours that the background gave them
   bool invert = false;               ///< foreground and background change places
   std::optional<ResizeRule> resize;  ///< unset: as the model's spec says
 

@@ -125,6 +125,8 @@ void check_options(const JobOptions& options) {
           fmt::format("threshold {} is out of range 0 to 1", options.threshold.value_or(0)));
   require(std::isfinite(options.feather) && options.feather >= 0,
           fmt::format("feather {} is not a distance in pixels", options.feather));
+  require(std::isfinite(options.refine),
+          fmt::format("refine {} is not a distance in pixels", options.refine));
   require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
   require(options.threads >= 0 && options.threads <= kMaxThreads,
           fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));

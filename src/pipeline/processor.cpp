@@ -117,6 +117,12 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
       vision::has_classes(network.spec().output, network.output())) {
     class_mapper_.emplace(preprocessor_.geometry(), network.spec().output, network.output(), isa);
   }
+  if (options.refine != 0) {
+    const float radius =
+        options.refine > 0 ? options.refine : vision::refine_radius(flow.work.width, flow.work.height);
+    refiner_.emplace(work_spec_, radius, isa);
+  }
+  if (options.decontaminate && options.effect != Effect::mask) decontaminator_.emplace(work_spec_);
   mask_bits_ = mask_bits;
   if (mask_bits == 0) return;
   if (mask_bits != vision::format_info(work_spec_.format).depth) {
@@ -144,6 +150,8 @@ media::FramePtr Processor::mask(const AVFrame& result, Worker& worker) const {
   if (mask_masker_) {
     alpha = worker.mask_.view();
     mask_masker_->run(worker.output_, alpha, worker.workspace_);
+    if (refiner_) refiner_->run(view_of(*worker.source_, work_spec_), alpha, worker.workspace_);
+    worker.source_.reset();
   }
   media::FramePtr frame = mask_pool_->get();
   const std::size_t row_bytes = static_cast<std::size_t>(alpha.width) * (mask_bits_ > 8 ? 2 : 1);
@@ -229,11 +237,20 @@ media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background
     const trace::StageClock::Scope timing(clocks_.mask);
     masker_.run(output, worker.alpha_.view(), worker.workspace_);
     if (class_mapper_) class_mapper_->run(output, worker.classes_.view(), worker.workspace_);
+    if (refiner_) refiner_->run(view, worker.alpha_.view(), worker.workspace_);
   }
+  if (mask_masker_ && refiner_) worker.source_ = media::share(*source);
   const trace::StageClock::Scope timing(clocks_.composite);
   media::FramePtr result = result_pool_.get();
   vision::CompositeFrame composite;
   composite.source = view;
+  media::FramePtr clean;
+  if (decontaminator_) {  // on a copy: decoders still look at their pictures
+    clean = work_pool_.get();
+    media::check(av_frame_copy(clean.get(), source.get()), "copying a picture");
+    decontaminator_->run(writable_view_of(*clean, work_spec_), worker.alpha_.view(), worker.workspace_);
+    composite.source = view_of(*clean, work_spec_);
+  }
   composite.alpha = worker.alpha_.view();
   composite.target = writable_view_of(*result, result_spec_);
   vision::ConstPictureView background_view;

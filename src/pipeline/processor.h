@@ -13,8 +13,10 @@
 #include "saccade/job.h"
 #include "trace/stage_clock.h"
 #include "vision/composite.h"
+#include "vision/decontaminate.h"
 #include "vision/mask.h"
 #include "vision/preprocess.h"
+#include "vision/refine.h"
 
 namespace saccade::pipeline {
 
@@ -50,6 +52,7 @@ class Worker {
   std::unique_ptr<NetworkRun> network_;
   vision::Workspace workspace_;
   vision::Plane alpha_, classes_;
+  media::FramePtr source_;        ///< the last picture, which guides its mask
   vision::Plane mask_;            ///< for a mask that is written with another depth than the picture's
   const void* output_ = nullptr;  ///< the network's, of the last picture
   vision::Picture background_;
@@ -87,6 +90,8 @@ class Processor {
   StageClocks& clocks_;
   vision::Preprocessor preprocessor_;
   vision::Masker masker_;
+  std::optional<vision::MaskRefiner> refiner_;
+  std::optional<vision::Decontaminator> decontaminator_;
   int mask_bits_ = 0;
   std::optional<vision::Masker> mask_masker_;  ///< where masks are written with another depth
   std::optional<vision::ClassMapper> class_mapper_;

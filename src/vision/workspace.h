@@ -9,7 +9,7 @@
 namespace saccade::vision {
 
 /// Who uses a part of the scratch memory: stages that call one another use different ones.
-enum class Scratch : std::uint8_t { main, class_map, shape, rows };
+enum class Scratch : std::uint8_t { main, class_map, shape, rows, refine };
 
 /// Grows when a stage first asks for more than any before it, so that the steady state allocates nothing. One
 /// a thread.
@@ -24,7 +24,7 @@ class Workspace {
     std::unique_ptr<std::uint8_t, void (*)(void*)> memory{nullptr, nullptr};
     std::size_t bytes = 0;
   };
-  std::array<Block, 4> blocks_;
+  std::array<Block, 5> blocks_;
 };
 
 }  // namespace saccade::vision

@@ -170,10 +170,15 @@ TEST_F(Outputs, AnimatedPicturesKeepCountDelaysAndRepetitions) {
       p += 8 + length + length % 2;
     }
     EXPECT_EQ(loops, 5u) << from;
-    ASSERT_EQ(delays.size(), 6u) << from;
-    EXPECT_EQ(std::vector<unsigned>(delays.begin(), delays.end() - 1),
-              (std::vector<unsigned>{100, 200, 100, 200, 100}))
-        << from;
+    // The encoder joins pictures that look the same, so not every one need begin anew, but none at another
+    // time.
+    ASSERT_GE(delays.size(), 2u) << from;
+    unsigned time = 0;
+    for (const unsigned delay : delays) {
+      EXPECT_THAT(time, testing::AnyOf(0u, 100u, 300u, 400u, 600u, 700u)) << from;
+      time += delay;
+    }
+    EXPECT_GE(time, 700u);
   }
   const auto video = scratch_ / "video.gif";
   run(job(in_, video, Effect::blur));

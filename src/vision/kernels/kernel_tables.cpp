@@ -26,4 +26,8 @@ const CompositeKernels& composite_kernels(Isa isa) noexcept {
   return select(isa, portable::kComposite, avx2::kComposite, avx512::kComposite);
 }
 
+const RefineKernels& refine_kernels(Isa isa) noexcept {
+  return select(isa, portable::kRefine, avx2::kRefine, avx512::kRefine);
+}
+
 }  // namespace saccade::vision

@@ -7,6 +7,7 @@
 #include "vision/kernels/composite/composite_kernels.h"
 #include "vision/kernels/mask/mask_kernels.h"
 #include "vision/kernels/preprocess/preprocess_kernels.h"
+#include "vision/kernels/refine/refine_kernels.h"
 
 namespace saccade::vision {
 
@@ -14,6 +15,7 @@ namespace saccade::vision {
 const PreprocessKernels& preprocess_kernels(Isa isa) noexcept;
 const MaskKernels& mask_kernels(Isa isa) noexcept;
 const CompositeKernels& composite_kernels(Isa isa) noexcept;
+const RefineKernels& refine_kernels(Isa isa) noexcept;
 
 /// The instruction sets that have tables of their own.
 inline constexpr std::array<Isa, 3> kKernelIsas = {Isa::portable, Isa::avx2, Isa::avx512};

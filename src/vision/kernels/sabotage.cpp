@@ -152,6 +152,18 @@ constexpr auto kCompositeEntries = entries(
     Entry<CompositeKernels, decltype(CompositeKernels::unpack_u8)>{"unpack_u8", &CompositeKernels::unpack_u8},
     Entry<CompositeKernels, decltype(CompositeKernels::pack_u8)>{"pack_u8", &CompositeKernels::pack_u8});
 
+constexpr auto kRefineEntries = entries(
+    Entry<RefineKernels, decltype(RefineKernels::add_row_u8)>{"add_row_u8", &RefineKernels::add_row_u8},
+    Entry<RefineKernels, decltype(RefineKernels::add_row_u16)>{"add_row_u16", &RefineKernels::add_row_u16},
+    Entry<RefineKernels, decltype(RefineKernels::fold)>{"fold", &RefineKernels::fold},
+    Entry<RefineKernels, decltype(RefineKernels::product)>{"product", &RefineKernels::product},
+    Entry<RefineKernels, decltype(RefineKernels::add)>{"add", &RefineKernels::add},
+    Entry<RefineKernels, decltype(RefineKernels::box)>{"box", &RefineKernels::box},
+    Entry<RefineKernels, decltype(RefineKernels::solve)>{"solve", &RefineKernels::solve},
+    Entry<RefineKernels, decltype(RefineKernels::quantise)>{"quantise", &RefineKernels::quantise},
+    Entry<RefineKernels, decltype(RefineKernels::apply_u8)>{"apply_u8", &RefineKernels::apply_u8},
+    Entry<RefineKernels, decltype(RefineKernels::apply_u16)>{"apply_u16", &RefineKernels::apply_u16});
+
 template <class Table, class Entries>
 Table spoiled(const Table& table, std::string_view stage, const Entries& entries) noexcept {
   Table result = table;
@@ -196,6 +208,13 @@ const CompositeKernels& maybe_broken(const CompositeKernels& table) noexcept {
   return pick(table, kTables);
 }
 
+const RefineKernels& maybe_broken(const RefineKernels& table) noexcept {
+  static const std::array kTables = {spoiled(portable::kRefine, "refine", kRefineEntries),
+                                     spoiled(avx2::kRefine, "refine", kRefineEntries),
+                                     spoiled(avx512::kRefine, "refine", kRefineEntries)};
+  return pick(table, kTables);
+}
+
 std::vector<std::string> breakable_kernels() {
   std::vector<std::string> names;
   const auto add = [&](std::string_view stage, const auto& entries) {
@@ -213,6 +232,7 @@ std::vector<std::string> breakable_kernels() {
   add("preprocess", kPreprocessEntries);
   add("mask", kMaskEntries);
   add("composite", kCompositeEntries);
+  add("refine", kRefineEntries);
   return names;
 }
 
