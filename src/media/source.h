@@ -18,7 +18,7 @@ namespace saccade::media {
 
 struct SourceOptions {
   /// Index of the video stream to work on; unset: FFmpeg's best video stream, cover pictures left aside.
-  std::optional<int> stream;
+  std::optional<int> stream = {};
   const std::atomic<bool>* cancel = nullptr;  ///< once set, the input ends
   TimeRange range = {};                       ///< what of it is wanted
   MediaLimits limits = {};
