@@ -99,7 +99,8 @@ class Legaliser {
 
   bool narrow(ValueId id) const { return id != ir::kNoValue && graph_.value(id).dtype == DType::bf16; }
 
-  // Whether the node computes with bf16 and could not do so but by its reference kernel.
+  // Whether the node computes with bf16 and would do better with f32: always where only its reference kernel
+  // does bf16.
   bool wants_wide(const Node& node) {
     if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return narrow(id); }) &&
         std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return narrow(id); }))
@@ -112,18 +113,52 @@ class Legaliser {
       if (node.op == moves) return false;
     for (const auto& [name, value] : node.attributes)
       if (std::holds_alternative<std::shared_ptr<const ir::Graph>>(value)) return false;
-    return !runs(graph_, node, kernels_) && !(block && runs_in_parts(node));
+    return block ? costs_less_wide(node) : !runs(graph_, node, kernels_);
   }
 
-  // Makes a node that no kernel does on bf16 one on f32, with what it reads converted; returns the nodes that
-  // store its results as bf16.
+  // Whether a block on f32, with conversions around it, is cheaper than on bf16 or the only one with kernels:
+  // where nothing computes with bf16, one pass over the rows may be worth more than halves of bytes.
+  bool costs_less_wide(const Node& block) {
+    const double narrow_cost = least_cost(block);
+    if (narrow_cost < 0) return true;
+    // Of one element: six bytes read or written and a few operations a vector.
+    constexpr double kConversionNanoseconds = 0.3;
+    double cost = 0;
+    const auto converted = [&](ValueId id) {
+      cost += kConversionNanoseconds * static_cast<double>(element_count(*known_shape(graph_, id)));
+      const ValueId made = fresh(id, graph_.value(id).name);
+      graph_.value(made).dtype = DType::f32;
+      return made;
+    };
+    Node wide = without_storage(block);
+    for (std::size_t i = 0; i < wide.inputs.size(); ++i) {
+      if (!narrow(wide.inputs[i])) continue;
+      const auto found = wide_.find(wide.inputs[i]);
+      if (i == ops::kBlockResidual && wide.inputs[i] == block.inputs[0])
+        wide.inputs[i] = wide.inputs[0];
+      else
+        wide.inputs[i] = found != wide_.end() ? found->second : converted(wide.inputs[i]);
+    }
+    if (narrow(wide.outputs[0])) wide.outputs[0] = converted(wide.outputs[0]);
+    infer_outputs(graph_, wide);
+    const double wide_cost = least_cost(wide);
+    return wide_cost >= 0 && wide_cost + cost < narrow_cost;
+  }
+
+  // The node without what says that results are stored as bf16 or f32.
+  static Node without_storage(Node node) {
+    for (const char* const key : {"to", "expand_to", "depthwise_to", "project_to"}) {
+      const std::string to = node.text(key, "");
+      if (to == dtype_name(DType::bf16) || to == dtype_name(DType::f32)) node.attributes.erase(key);
+    }
+    return node;
+  }
+
+  // Makes a node that no kernel does (or does well) on bf16 one on f32, with what it reads converted; returns
+  // the nodes that store its results as bf16.
   std::vector<Node> widen(Node& node) {
     if (!wants_wide(node)) return {};
-    Node wide = node;
-    for (const char* const key : {"to", "expand_to", "depthwise_to", "project_to"})
-      if (wide.text(key, dtype_name(DType::bf16)) != dtype_name(DType::u8) &&
-          wide.text(key, dtype_name(DType::bf16)) != dtype_name(DType::i8))
-        wide.attributes.erase(key);
+    Node wide = without_storage(node);
     for (ValueId& id : wide.inputs)
       if (narrow(id)) id = widened(id);
     std::vector<Node> stores;
@@ -260,10 +295,14 @@ class Legaliser {
                            middle + 1 < parts.size() ? &parts[middle + 1] : nullptr)});
     return ways;
   }
-  bool runs_in_parts(const Node& block) {
-    const std::vector<std::vector<Node>> ways = ways_of(block);
-    return std::any_of(ways.begin(), ways.end(),
-                       [&](const std::vector<Node>& way) { return cost_of(way) >= 0; });
+  // Nanoseconds of the cheapest; negative where none has kernels.
+  double least_cost(const Node& block) {
+    double least = -1;
+    for (const std::vector<Node>& way : ways_of(block)) {
+      const double cost = cost_of(way);
+      if (cost >= 0 && (least < 0 || cost < least)) least = cost;
+    }
+    return least;
   }
 
   // Takes a block apart where its parts, or two of them and the third, are cheaper than the whole or no

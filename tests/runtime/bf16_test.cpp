@@ -110,5 +110,30 @@ TEST(StoredAsBf16, AgreesOnEmulatedKernels) {
     check_network(seed, cpu::emulated_target(), detected_isa(), false);
 }
 
+/// Blocks on large maps, one behind the other: as they are on instruction sets that compute nothing with
+/// bf16, with nothing converted between them.
+TEST(StoredAsBf16, BlocksRunWideWhereThatIsCheaper) {
+  if (detected_isa() < Isa::avx2) GTEST_SKIP() << "for the costs of AVX2";
+  testing::GraphMaker m;
+  using Id = ir::ValueId;
+  const auto block = [&](Id x) {
+    const Id wide = m.node("Relu", {m.conv(x, 16, 64, 1)});
+    return m.node("Add", {x, m.conv(m.node("Relu", {m.conv(wide, 64, 64, 3, 1, 64)}), 64, 16, 1)});
+  };
+  const Id stem = m.conv(m.input("picture", {1, 3, 96, 90}), 3, 16);
+  const Model model = runtime::make_model(lowered(m.finish({m.conv(block(block(block(stem))), 16, 2)})));
+  const Plan plan = model.compile(cpu::target(), as_it_is(Isa::avx2));
+  std::size_t blocks = 0;
+  std::int64_t converted = 0;
+  for (const compiler::Step& step : plan.impl().compiled.steps) {
+    if (step.kernel->name.starts_with("inverted_residual")) ++blocks;
+    if (step.op == "ElementwiseChain") ++converted;
+  }
+  EXPECT_EQ(blocks, 3u);
+  EXPECT_LE(converted, 3);
+  const std::vector<Tensor> inputs{picture(model.inputs()[0].shape, 1)};
+  expect_close(model.interpret(inputs), plan.make_context({2}).run(inputs));
+}
+
 }  // namespace
 }  // namespace saccade
