@@ -17,6 +17,7 @@ constexpr float kMaxRadius = 128;
 /// Added to the variance of luma (0..1): contrasts below its root count as flat. It bounds slopes to 1 / (4 *
 /// root), which is what the fixed-point numbers are made for.
 constexpr float kSmoothness = 4e-4f;
+constexpr int kBlock = 64;   // pixels that are worked on, or left alone, together
 constexpr int kMargin = 64;  // values that kernels may read behind a row
 
 std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 2 * kMargin + 31) / 32 * 32; }
@@ -32,7 +33,8 @@ struct MaskRefiner::Maps {
   std::int16_t *slopes, *offsets, *slope_row, *offset_row, *slope_pixels, *offset_pixels;
   std::uint16_t* column_sums;
   std::uint8_t* guide_row;
-  int *first, *last;  // cells of each row that have to be worked on
+  std::size_t edge_pitch;
+  std::uint8_t *edges, *active;  // flags of blocks: of each row of cells, of the row at work
 };
 
 float refine_radius(int width, int height) noexcept {
@@ -103,51 +105,59 @@ void MaskRefiner::average(const ConstPictureView& picture, const PlaneView& alph
 
 void MaskRefiner::box(const float* in, float* out, const Maps& maps) const {
   const int n = cells_x_;
+  const auto row = [&](int y) {
+    return in + static_cast<std::size_t>(std::clamp(y, 0, cells_y_ - 1)) * maps.pitch;
+  };
+  std::memset(maps.sums, 0, static_cast<std::size_t>(n) * sizeof(float));
+  for (int k = -radius_; k < radius_; ++k) kernels_->add(row(k), n, maps.sums);
   for (int y = 0; y < cells_y_; ++y) {
-    std::memset(maps.sums, 0, static_cast<std::size_t>(n) * sizeof(float));
-    for (int k = -radius_; k <= radius_; ++k)
-      kernels_->add(in + static_cast<std::size_t>(std::clamp(y + k, 0, cells_y_ - 1)) * maps.pitch, n,
-                    maps.sums);
+    kernels_->add(row(y + radius_), n, maps.sums);
     std::memcpy(maps.wide + radius_, maps.sums, static_cast<std::size_t>(n) * sizeof(float));
     std::fill_n(maps.wide, radius_, maps.sums[0]);
     std::fill_n(maps.wide + radius_ + n, radius_, maps.sums[n - 1]);
     kernels_->box(maps.wide, radius_, n, out + static_cast<std::size_t>(y) * maps.pitch);
+    kernels_->subtract(row(y - radius_), n, maps.sums);
+  }
+}
+
+/// Marks the blocks whose models may differ from the mask as it is: those within reach of a soft cell or of
+/// two cells that differ.
+void MaskRefiner::find_edges(int y, const Maps& maps) const {
+  const int n = cells_x_, reach = 2 * radius_ + 1, blocks = (picture_.width + kBlock - 1) / kBlock;
+  constexpr int kCells = kBlock / kRefineCell;
+  const float* alpha = maps.alpha + static_cast<std::size_t>(y) * maps.pitch;
+  const float* above = y > 0 ? alpha - maps.pitch : alpha;
+  std::uint8_t* edges = maps.edges + static_cast<std::size_t>(y) * maps.edge_pitch;
+  std::memset(edges, 0, static_cast<std::size_t>(blocks));
+  for (int block = 0; block < blocks; ++block) {
+    const int begin = block * kCells, end = std::min(begin + kCells, n);
+    int different = 0;
+    const float first = alpha[std::max(begin - 1, 0)];
+    for (int x = begin; x < end; ++x)
+      different |= static_cast<int>(alpha[x] != first) | static_cast<int>(above[x] != first);
+    if (different == 0 && uniform(first)) continue;
+    const int left = std::max(0, (begin - 1 - reach) / kCells),
+              right = std::min(blocks - 1, (end + reach) / kCells);
+    for (int b = left; b <= right; ++b) edges[b] = 1;
   }
 }
 
 /// The models of the windows, averaged over the windows that hold a cell.
-void MaskRefiner::fit(const Maps& maps) const {
+void MaskRefiner::fit(Maps& maps) const {
   const int n = cells_x_;
-  const std::size_t count = maps.pitch * static_cast<std::size_t>(cells_y_);
   const float norm = 1.0f / static_cast<float>((2 * radius_ + 1) * (2 * radius_ + 1));
   const auto row = [&](float* map, int y) { return map + static_cast<std::size_t>(y) * maps.pitch; };
   for (int y = 0; y < cells_y_; ++y) {
     kernels_->product(row(maps.luma, y), row(maps.luma, y), n, row(maps.squared, y));
     kernels_->product(row(maps.luma, y), row(maps.alpha, y), n, row(maps.product, y));
-    maps.first[y] = n;
-    maps.last[y] = -1;
-    const float* alpha = row(maps.alpha, y);
-    for (int x = 0; x < n; ++x) {
-      if (uniform(alpha[x]) && (x == 0 || alpha[x] == alpha[x - 1])) continue;
-      maps.first[y] = std::min(maps.first[y], uniform(alpha[x]) ? x - 1 : x);
-      maps.last[y] = x;
-    }
-    // A hard edge between two rows.
-    if (y > 0) {
-      const float* above = row(maps.alpha, y - 1);
-      for (int x = 0; x < n; ++x) {
-        if (alpha[x] == above[x]) continue;
-        maps.first[y] = std::min(maps.first[y], x);
-        maps.last[y] = std::max(maps.last[y], x);
-      }
-    }
+    find_edges(y, maps);
   }
   box(maps.luma, maps.slope, maps);
-  std::memcpy(maps.luma, maps.slope, count * sizeof(float));
+  std::swap(maps.luma, maps.slope);
   box(maps.alpha, maps.slope, maps);
-  std::memcpy(maps.alpha, maps.slope, count * sizeof(float));
+  std::swap(maps.alpha, maps.slope);
   box(maps.squared, maps.slope, maps);
-  std::memcpy(maps.squared, maps.slope, count * sizeof(float));
+  std::swap(maps.squared, maps.slope);
   box(maps.product, maps.window, maps);
   for (int y = 0; y < cells_y_; ++y) {
     kernels_->solve(row(maps.luma, y), row(maps.alpha, y), row(maps.squared, y), row(maps.window, y), norm,
@@ -166,56 +176,88 @@ void MaskRefiner::fit(const Maps& maps) const {
   }
 }
 
+/// Blocks of a row's pixels that lie near an edge of the mask: one flag for each kBlock pixels.
+void MaskRefiner::mark(int upper, int lower, const Maps& maps) const {
+  const int reach = 2 * radius_ + 1, blocks = (picture_.width + kBlock - 1) / kBlock;
+  std::memset(maps.active, 0, static_cast<std::size_t>(blocks));
+  for (int k = std::max(0, upper - reach); k <= std::min(cells_y_ - 1, lower + reach); ++k) {
+    const std::uint8_t* edges = maps.edges + static_cast<std::size_t>(k) * maps.edge_pitch;
+    for (int b = 0; b < blocks; ++b) maps.active[b] = static_cast<std::uint8_t>(maps.active[b] | edges[b]);
+  }
+}
+
 void MaskRefiner::use(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const {
-  const int width = picture.width, depth = format_info(picture.format).depth, reach = 2 * radius_ + 1;
+  const int width = picture.width, blocks = (width + kBlock - 1) / kBlock;
+  const auto values = std::min(static_cast<int>(maps.pitch) - kMargin, cells_x_ + kSpreadMargin);
+  int marked = -1;
   for (int y = 0; y < picture.height; ++y) {
     const int upper = down_.index(y), lower = std::min(upper + 1, cells_y_ - 1);
-    int first = cells_x_, last = -1;
-    for (int k = std::max(0, upper - reach); k <= std::min(cells_y_ - 1, lower + reach); ++k) {
-      first = std::min(first, maps.first[k]);
-      last = std::max(last, maps.last[k]);
-    }
-    if (last < 0) continue;
-    const int begin = std::max(0, (first - reach) * kRefineCell),
-              end = std::min(width, (last + 1 + reach) * kRefineCell);
-    const auto values = static_cast<int>(maps.pitch) - kMargin;
-    const std::int16_t* slopes = maps.slopes + static_cast<std::size_t>(upper) * maps.pitch;
-    const std::int16_t* offsets = maps.offsets + static_cast<std::size_t>(upper) * maps.pitch;
-    const std::size_t step = lower == upper ? 0 : maps.pitch;
-    mask_kernels_->lerp_rows(slopes, slopes + step, down_.weight(y),
-                             std::min(values, cells_x_ + kSpreadMargin), maps.slope_row);
-    mask_kernels_->lerp_rows(offsets, offsets + step, down_.weight(y),
-                             std::min(values, cells_x_ + kSpreadMargin), maps.offset_row);
-    mask_kernels_->spread(maps.slope_row, across_.table(), maps.slope_pixels);
-    mask_kernels_->spread(maps.offset_row, across_.table(), maps.offset_pixels);
-    const std::uint8_t* luma = guide(picture, y, maps.guide_row);
-    std::uint8_t* out = alpha.data + alpha.stride * y;
-    const int n = end - begin;
-    if (alpha.depth > 8 && depth > 8) {
-      kernels_->apply_u16(reinterpret_cast<const std::uint16_t*>(luma) + begin, depth - 8,
-                          maps.slope_pixels + begin, maps.offset_pixels + begin, (1 << alpha.depth) - 1, n,
-                          reinterpret_cast<std::uint16_t*>(out) + begin);
-    } else if (alpha.depth == 8 && depth == 8) {
-      kernels_->apply_u8(luma + begin, maps.slope_pixels + begin, maps.offset_pixels + begin, n, out + begin);
-    } else {  // a mask that is written with another depth than the picture's: off the hot path
-      std::uint16_t wide[256];
-      std::uint16_t refined[256];
-      for (int x = begin; x < end; x += 256) {
-        const int count = std::min(256, end - x);
-        for (int i = 0; i < count; ++i) {
-          wide[i] = depth > 8 ? static_cast<std::uint16_t>(
-                                    reinterpret_cast<const std::uint16_t*>(luma)[x + i] >> (depth - 8))
-                              : luma[x + i];
-        }
-        kernels_->apply_u16(wide, 0, maps.slope_pixels + x, maps.offset_pixels + x, (1 << alpha.depth) - 1,
-                            count, refined);
-        for (int i = 0; i < count; ++i) {
-          if (alpha.depth > 8)
-            reinterpret_cast<std::uint16_t*>(out)[x + i] = refined[i];
-          else
-            out[x + i] = static_cast<std::uint8_t>(refined[i]);
-        }
+    if (upper != marked) mark(upper, lower, maps);
+    marked = upper;
+    bool ready = false;
+    const std::uint8_t* luma = nullptr;
+    for (int block = 0; block < blocks;) {
+      if (maps.active[block] == 0) {
+        ++block;
+        continue;
       }
+      int after = block + 1;
+      while (after < blocks && maps.active[after] != 0) ++after;
+      if (!ready) {
+        const std::size_t at = static_cast<std::size_t>(upper) * maps.pitch,
+                          step = lower == upper ? 0 : maps.pitch;
+        mask_kernels_->lerp_rows(maps.slopes + at, maps.slopes + at + step, down_.weight(y), values,
+                                 maps.slope_row);
+        mask_kernels_->lerp_rows(maps.offsets + at, maps.offsets + at + step, down_.weight(y), values,
+                                 maps.offset_row);
+        luma = guide(picture, y, maps.guide_row);
+        ready = true;
+      }
+      apply(luma, alpha, y, block * kBlock, std::min(after * kBlock, width), maps);
+      block = after;
+    }
+  }
+}
+
+/// The pixels `begin` (a multiple of kBlock) to `end` of a row.
+void MaskRefiner::apply(const std::uint8_t* luma, const PlaneView& alpha, int y, int begin, int end,
+                        const Maps& maps) const {
+  SpreadTable table = across_.table();
+  table.count = end - begin;
+  table.index += begin;
+  table.weight += begin;
+  if (table.base != nullptr) table.base += begin / 8;
+  table.shuffle += 2 * static_cast<std::ptrdiff_t>(begin);
+  mask_kernels_->spread(maps.slope_row, table, maps.slope_pixels);
+  mask_kernels_->spread(maps.offset_row, table, maps.offset_pixels);
+  const int depth = format_info(picture_.format).depth, top = (1 << alpha.depth) - 1, n = end - begin;
+  std::uint8_t* out = alpha.data + alpha.stride * y;
+  if (alpha.depth > 8 && depth > 8) {
+    kernels_->apply_u16(reinterpret_cast<const std::uint16_t*>(luma) + begin, depth - 8, maps.slope_pixels,
+                        maps.offset_pixels, top, n, reinterpret_cast<std::uint16_t*>(out) + begin);
+    return;
+  }
+  if (alpha.depth == 8 && depth == 8) {
+    kernels_->apply_u8(luma + begin, maps.slope_pixels, maps.offset_pixels, n, out + begin);
+    return;
+  }
+  // A mask that is written with another depth than the picture's: off the hot path.
+  std::uint16_t wide[kBlock], refined[kBlock];
+  for (int x = begin; x < end; x += kBlock) {
+    const int count = std::min(kBlock, end - x);
+    for (int i = 0; i < count; ++i) {
+      wide[i] =
+          depth > 8
+              ? static_cast<std::uint16_t>(reinterpret_cast<const std::uint16_t*>(luma)[x + i] >> (depth - 8))
+              : luma[x + i];
+    }
+    kernels_->apply_u16(wide, 0, maps.slope_pixels + (x - begin), maps.offset_pixels + (x - begin), top,
+                        count, refined);
+    for (int i = 0; i < count; ++i) {
+      if (alpha.depth > 8)
+        reinterpret_cast<std::uint16_t*>(out)[x + i] = refined[i];
+      else
+        out[x + i] = static_cast<std::uint8_t>(refined[i]);
     }
   }
 }
@@ -228,25 +270,26 @@ void MaskRefiner::run(const ConstPictureView& picture, const PlaneView& alpha, W
   maps.pitch = padded(cells_x_ + 2 * radius_);
   const std::size_t count = maps.pitch * static_cast<std::size_t>(cells_y_);
   const std::size_t pixels = padded(picture.width) + static_cast<std::size_t>(kRefineCell);
+  maps.edge_pitch = static_cast<std::size_t>((picture.width + kBlock - 1) / kBlock);
   const std::size_t floats = 7 * count + 2 * maps.pitch;
   const std::size_t words = 2 * count + 2 * maps.pitch + 3 * pixels;
-  std::uint8_t* memory = workspace.reserve(
-      floats * sizeof(float) + 2 * static_cast<std::size_t>(cells_y_) * sizeof(int) + words * 2 + pixels,
-      Scratch::refine);
+  std::uint8_t* memory = workspace.reserve(floats * sizeof(float) + words * sizeof(std::int16_t) + pixels +
+                                               maps.edge_pitch * (static_cast<std::size_t>(cells_y_) + 1),
+                                           Scratch::refine);
   auto* f = reinterpret_cast<float*>(memory);
   const auto take = [&](std::size_t n) { return std::exchange(f, f + n); };
   maps.luma = take(count), maps.alpha = take(count), maps.slope = take(count), maps.offset = take(count);
   maps.squared = take(count), maps.product = take(count), maps.window = take(count);
   maps.sums = take(maps.pitch), maps.wide = take(maps.pitch);
-  maps.first = reinterpret_cast<int*>(f);
-  maps.last = maps.first + cells_y_;
-  auto* w = reinterpret_cast<std::int16_t*>(maps.last + cells_y_);
+  auto* w = reinterpret_cast<std::int16_t*>(f);
   const auto take_words = [&](std::size_t n) { return std::exchange(w, w + n); };
   maps.slopes = take_words(count), maps.offsets = take_words(count);
   maps.slope_row = take_words(maps.pitch), maps.offset_row = take_words(maps.pitch);
   maps.slope_pixels = take_words(pixels), maps.offset_pixels = take_words(pixels);
   maps.column_sums = reinterpret_cast<std::uint16_t*>(take_words(pixels));
   maps.guide_row = reinterpret_cast<std::uint8_t*>(w);
+  maps.edges = maps.guide_row + pixels;
+  maps.active = maps.edges + maps.edge_pitch * static_cast<std::size_t>(cells_y_);
   average(picture, alpha, maps);
   fit(maps);
   use(picture, alpha, maps);

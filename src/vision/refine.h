@@ -30,8 +30,12 @@ class MaskRefiner {
  private:
   struct Maps;
   void average(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const;
-  void fit(const Maps& maps) const;
+  void fit(Maps& maps) const;
+  void find_edges(int y, const Maps& maps) const;
+  void mark(int upper, int lower, const Maps& maps) const;
   void use(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const;
+  void apply(const std::uint8_t* luma, const PlaneView& alpha, int y, int begin, int end,
+             const Maps& maps) const;
   /// Row y of the component that guides; packed samples are unpacked into `buffer`.
   const std::uint8_t* guide(const ConstPictureView& picture, int y, std::uint8_t* buffer) const noexcept;
   /// Sums over windows, cut at the border by repeating it.

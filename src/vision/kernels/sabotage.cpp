@@ -158,6 +158,7 @@ constexpr auto kRefineEntries = entries(
     Entry<RefineKernels, decltype(RefineKernels::fold)>{"fold", &RefineKernels::fold},
     Entry<RefineKernels, decltype(RefineKernels::product)>{"product", &RefineKernels::product},
     Entry<RefineKernels, decltype(RefineKernels::add)>{"add", &RefineKernels::add},
+    Entry<RefineKernels, decltype(RefineKernels::subtract)>{"subtract", &RefineKernels::subtract},
     Entry<RefineKernels, decltype(RefineKernels::box)>{"box", &RefineKernels::box},
     Entry<RefineKernels, decltype(RefineKernels::solve)>{"solve", &RefineKernels::solve},
     Entry<RefineKernels, decltype(RefineKernels::quantise)>{"quantise", &RefineKernels::quantise},

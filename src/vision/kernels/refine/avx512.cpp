@@ -14,6 +14,7 @@ const RefineKernels kRefine = {
     .fold = fold_loop,
     .product = product_loop,
     .add = add_loop,
+    .subtract = subtract_loop,
     .box = box_loop,
     .solve = solve_loop,
     .quantise = quantise_loop,

@@ -24,6 +24,10 @@ inline void add_loop(const float* in, int n, float* __restrict out) noexcept {
   for (int i = 0; i < n; ++i) out[i] += in[i];
 }
 
+inline void subtract_loop(const float* in, int n, float* __restrict out) noexcept {
+  for (int i = 0; i < n; ++i) out[i] -= in[i];
+}
+
 inline void box_loop(const float* in, int radius, int n, float* __restrict out) noexcept {
   for (int i = 0; i < n; ++i) out[i] = in[i];
   for (int k = 1; k <= 2 * radius; ++k) {

@@ -25,6 +25,8 @@ struct RefineKernels {
   void (*product)(const float* a, const float* b, int n, float* out) noexcept;
   /// out += in
   void (*add)(const float* in, int n, float* out) noexcept;
+  /// out -= in
+  void (*subtract)(const float* in, int n, float* out) noexcept;
   /// out[i] = in[i] + ... + in[i + 2 * radius]
   void (*box)(const float* in, int radius, int n, float* out) noexcept;
   /// From means over a window (each times 1 / norm): alpha = slope * luma + offset, both in 0..1.
