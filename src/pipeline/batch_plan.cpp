@@ -9,7 +9,6 @@
 
 #include "base/files.h"
 #include "media/encoder.h"
-#include "media/ffmpeg.h"
 #include "pipeline/batch.h"
 
 namespace saccade {
@@ -114,9 +113,11 @@ void require_usable_folder(const fs::path& folder) {
     throw Error(ErrorCode::invalid_argument,
                 folder.string() + ": is no folder; several inputs need a folder as output");
   }
-  if (!fs::exists(folder, error) && av_guess_format(nullptr, folder.filename().c_str(), nullptr) != nullptr) {
+  if (!fs::exists(folder, error) && folder.has_filename() && looks_like_media(folder)) {
     throw Error(ErrorCode::invalid_argument,
-                folder.string() + ": is the name of a file; several inputs need a folder as output");
+                folder.string() +
+                    ": is the name of a file; several inputs, and folders, need a folder as output "
+                    "(make it, or end its name with a slash, if that is what it is)");
   }
 }
 

@@ -190,7 +190,7 @@ TEST_F(RunCommand, ColoursComeInTheOrderThatTheModelAsksForAndTheRunSaysSo) {
 TEST_F(RunCommand, BadInputsAreRefusedInOneLine) {
   const auto out = scratch / "out.mp4";
   expect_refused(with(scratch / "none.mp4", out), "none.mp4: cannot open: No such file or directory");
-  expect_refused(with(scratch.path(), out), "is the name of a file; several inputs need a folder");
+  expect_refused(with(scratch.path(), out), "need a folder as output");
   write_text(scratch / "text.mp4", "Not a video at all.\n");
   expect_refused(with(scratch / "text.mp4", out), "text.mp4: is not a video or picture");
   write_text(scratch / "empty.mp4", "");
@@ -241,7 +241,7 @@ TEST_F(RunCommand, OutputsThatWouldDoHarmAreRefused) {
   expect_refused(with(clip, scratch / "there.mp4"), "--overwrite");
   EXPECT_EQ(read_file(scratch / "there.mp4"), "mine");
   expect_refused(with(clip, scratch / "no/out.mp4"), "does not exist");
-  expect_refused(with(clip, scratch.path()), "is a folder; say with --output-format");
+  expect_refused(with(clip, scratch.path()), "is a folder");
   expect_refused(with(clip, "/proc/out.mp4"), "/proc");
   EXPECT_EQ(run(with(clip, scratch / "there.mp4", {"--overwrite"})).code, 0);
   EXPECT_EQ(frame_times(scratch / "there.mp4").size(), 50u);

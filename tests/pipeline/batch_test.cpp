@@ -86,6 +86,9 @@ TEST_F(Batch, WhatWouldEndBadlyIsRefusedBeforeTheFirst) {
   EXPECT_THAT(refused(o), HasSubstr("would replace the input"));
   o.output = in / "b.mp4";
   EXPECT_THAT(refused(o), HasSubstr("is no folder"));
+  o.output = scratch / "result.mp4";
+  EXPECT_THAT(refused(o), HasSubstr("is the name of a file"));
+  EXPECT_FALSE(std::filesystem::exists(o.output));
   std::filesystem::create_directories(out);
   write_text(out / "b.mp4", "mine");
   EXPECT_THAT(refused(options({in / "b.mp4", in / "a.png"})), HasSubstr("exists already"));
