@@ -86,10 +86,23 @@ void fill(Tensor& tensor) {
   }
 }
 
+/// Only for int8: times do not depend on what it is calibrated on.
+std::vector<Tensor> random_inputs(const Model& model, const CompileOptions& wanted) {
+  std::vector<Tensor> inputs;
+  if (wanted.precision != Precision::int8) return inputs;
+  const std::vector<Shape> shapes = runtime::resolve_shapes(model.impl(), wanted);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    inputs.emplace_back(model.inputs()[i].dtype, shapes[i]);
+    fill(inputs.back());
+  }
+  return inputs;
+}
+
 Configuration configure(const Model& model, const BenchOptions& options, Isa isa, int threads) {
   CompileOptions wanted = compile_options(model, options.plan);
   wanted.max_isa = isa;
-  Plan plan = model.compile(wanted);
+  const Model chosen = in_precision(model, random_inputs(model, wanted), wanted, threads);
+  Plan plan = chosen.compile(wanted);
   Context context = plan.make_context({threads});
   Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}, {}, {}};
   for (const TensorInfo& info : plan.inputs()) {

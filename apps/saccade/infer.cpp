@@ -152,7 +152,8 @@ void run(const InferOptions& options) {
     wanted.precision = *parse_precision(options.precision);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());
-    outputs = model.compile(wanted).make_context({options.threads}).run(inputs);
+    const Model chosen = in_precision(model, inputs, wanted, options.threads);
+    outputs = chosen.compile(wanted).make_context({options.threads}).run(inputs);
   }
   std::error_code error;
   std::filesystem::create_directories(options.output, error);

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "limit_option.h"
+#include "saccade/quantise.h"
 
 namespace saccade::cli {
 
@@ -61,6 +62,15 @@ void add_precision_option(CLI::App& command, std::string& precision) {
       .add_option("--precision", precision,
                   "Numbers that the network computes with: fp32, bf16, fp16, int8, auto (default: fp32)")
       ->check(CLI::IsMember({"fp32", "bf16", "fp16", "int8", "auto"}));
+}
+
+Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
+                   int threads) {
+  if (options.precision == Precision::automatic)
+    throw UsageError("--precision auto is decided on pictures, by saccade run");
+  if (options.precision != Precision::int8) return model;
+  options.precision = Precision::fp32;
+  return quantised(model, std::span(&inputs, 1), {options, {}, threads});
 }
 
 void add_plan_cache_option(CLI::App& command, bool& without) {

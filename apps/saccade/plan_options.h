@@ -34,6 +34,11 @@ std::int64_t memory_bound(const std::string& size);
 /// Adds --precision, with the values that parse_precision knows.
 void add_precision_option(CLI::App& command, std::string& precision);
 
+/// The model in bytes where --precision asks for int8, calibrated on those inputs; `options.precision` is
+/// then fp32. Throws UsageError for auto, which is decided on pictures.
+Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
+                   int threads);
+
 /// Adds --no-plan-cache.
 void add_plan_cache_option(CLI::App& command, bool& without);
 

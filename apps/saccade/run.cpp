@@ -55,6 +55,9 @@ struct RunArguments {
   std::optional<float> threshold;
   std::optional<double> crf;
   std::optional<int> stream;
+  std::string calibration, labels;
+  double max_mask_change = 0.1;  // per cent
+  std::optional<double> max_miou_drop;
   std::vector<std::string> encoder_options, limits;
   bool json = false, quiet = false, no_plan_cache = false;
 };
@@ -136,6 +139,21 @@ void add_options(CLI::App& command, RunArguments& a) {
   add_limit_option(command, a.limits, true);
   add_memory_option(command, a.max_memory);
   add_precision_option(command, a.precision);
+  command
+      .add_option("--calibration", a.calibration,
+                  "Video, picture or folder of pictures for int8 and auto (default: the input)")
+      ->type_name("FILE|DIR");
+  command
+      .add_option("--max-mask-change", a.max_mask_change,
+                  "Per cent of pixels whose class --precision auto may change (default: 0.1)")
+      ->check(from_zero(100));
+  command
+      .add_option("--labels", a.labels, "Folder with true labels of the pictures in the folder --calibration")
+      ->type_name("DIR");
+  command
+      .add_option("--max-miou-drop", a.max_miou_drop,
+                  "How much lower the mean IoU with the labels may be under --precision auto, 0 to 1")
+      ->check(from_zero(1));
   add_plan_cache_option(command, a.no_plan_cache);
   command
       .add_option("--deinterlace", a.deinterlace,
@@ -203,6 +221,17 @@ JobOptions job_options(const RunArguments& a) {
   apply_input_options(a.source, job);
   job.max_memory = memory_bound(a.max_memory);
   job.precision = *parse_precision(a.precision);
+  const bool decides = job.precision == Precision::int8 || job.precision == Precision::automatic;
+  if (!decides && !a.calibration.empty())
+    throw UsageError("--calibration has no use without --precision int8 or auto");
+  if (!a.labels.empty() && a.calibration.empty())
+    throw UsageError("--labels are those of the pictures of a folder: name it with --calibration");
+  if (a.max_miou_drop && (a.labels.empty() || job.precision != Precision::automatic))
+    throw UsageError("--max-miou-drop has no use without --precision auto and --labels");
+  job.calibration = a.calibration;
+  job.labels = a.labels;
+  job.max_mask_change = a.max_mask_change / 100;
+  job.max_miou_drop = a.max_miou_drop;
   job.plan_cache.enabled = !a.no_plan_cache;
   if (!a.isa.empty()) job.max_isa = usable_isa(a.isa);
   for (const std::string& option : a.encoder_options) {

@@ -54,7 +54,12 @@ struct JobOptions {
   LoadLimits limits;            ///< what it may ask for
   PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
   std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
-  Precision precision = Precision::fp32;  ///< of the network, as CompileOptions::precision
+  /// Of the network. int8 and automatic are decided on pictures, and remembered in the plan cache.
+  Precision precision = Precision::fp32;
+  std::filesystem::path calibration;    ///< video, picture or folder of pictures for that; empty: the input
+  std::filesystem::path labels;         ///< folder of true labels of the pictures in the folder `calibration`
+  double max_mask_change = 0.001;       ///< share of pixels whose class `automatic` may change
+  std::optional<double> max_miou_drop;  ///< how much worse it may match the labels
 
   Effect effect = Effect::remove;
   float strength = 50;   ///< of the blur, 0..100; looks alike at any resolution
@@ -155,7 +160,7 @@ struct JobReport {
   std::int64_t dropped_frames = 0;       ///< of a live input, for lack of time
   int threads = 0;
   Isa isa = Isa::portable;
-  Precision precision = Precision::fp32;  ///< that the network was run with
+  PrecisionReport precision;  ///< that the network was run in
 };
 
 /// Runs a job to its end. An output file appears under its name only when it is whole; on failure nothing is

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace saccade {
 
@@ -17,5 +19,31 @@ inline constexpr std::size_t kPrecisionCount = 5;
 /// "fp32", "bf16", "fp16", "int8", "auto".
 const char* precision_name(Precision precision) noexcept;
 std::optional<Precision> parse_precision(std::string_view name) noexcept;
+
+/// What `int8` or `auto` came to, and what it costs. Nothing is measured for other precisions.
+struct PrecisionReport {
+  Precision asked = Precision::fp32;
+  Precision used = Precision::fp32;      ///< never `automatic`
+  int layers = 0;                        ///< convolutions that could be lowered
+  int lowered = 0;                       ///< those that were
+  std::vector<std::string> fp32_layers;  ///< those that were not
+  int calibration_pictures = 0;          ///< ranges were measured on
+  int measured_pictures = 0;             ///< masks were compared on
+  double mask_change = 0;                ///< share of pixels whose class differs from that in fp32
+  double miou = 0, fp32_miou = 0;        ///< against labels, where there are any
+  bool labelled = false;
+  double run_ms = 0, fp32_run_ms = 0;  ///< of one run of the network; 0: not measured
+  bool from_cache = false;             ///< decided in an earlier run
+
+  /// What was looked at.
+  struct Candidate {
+    Precision precision = Precision::fp32;
+    int lowered = 0;
+    double mask_change = 0, miou_drop = 0;
+    double run_ms = 0;    ///< 0: not measured
+    std::string verdict;  ///< "used", "slower than fp32", "changes too much", …
+  };
+  std::vector<Candidate> candidates;
+};
 
 }  // namespace saccade

@@ -7,10 +7,16 @@ namespace saccade {
 
 BatchReport run_batch(const BatchOptions& options, const BatchCallbacks& callbacks) {
   return pipeline::run_batch(options, callbacks, [&] {
-    const JobOptions& job = options.job;
-    return pipeline::make_network(
-        Model::load(job.model, job.limits, job.plan_cache), cpu::target(),
-        {.max_isa = job.max_isa, .max_memory = job.max_memory, .precision = job.precision});
+    JobOptions job = options.job;
+    JobCallbacks watch;
+    watch.cancel = callbacks.cancel;
+    // One network for all: what it depends on pictures for, it takes from the first.
+    if (job.precision == Precision::int8 || job.precision == Precision::automatic)
+      job.input = plan_batch(options).front().input;
+    return pipeline::make_network(Model::load(job.model, job.limits, job.plan_cache), cpu::target(),
+                                  {.max_isa = job.max_isa,
+                                   .max_memory = job.max_memory,
+                                   .precision = pipeline::precision_options(job, watch)});
   });
 }
 

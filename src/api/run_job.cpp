@@ -9,9 +9,11 @@ namespace saccade {
 
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {
   return pipeline::run(options, callbacks, [&] {
-    return pipeline::make_network(
-        Model::load(options.model, options.limits, options.plan_cache), cpu::target(),
-        {.max_isa = options.max_isa, .max_memory = options.max_memory, .precision = options.precision});
+    return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache),
+                                  cpu::target(),
+                                  {.max_isa = options.max_isa,
+                                   .max_memory = options.max_memory,
+                                   .precision = pipeline::precision_options(options, callbacks)});
   });
 }
 

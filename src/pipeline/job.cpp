@@ -130,6 +130,14 @@ void check_options(const JobOptions& options) {
   require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
   require(options.threads >= 0 && options.threads <= kMaxThreads,
           fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
+  require(options.max_mask_change >= 0 && options.max_mask_change <= 1,
+          fmt::format("a change of masks of {} is no share, 0 to 1", options.max_mask_change));
+  require(!options.max_miou_drop || std::isfinite(*options.max_miou_drop),
+          "the drop of the mean IoU is not a number");
+  require(options.labels.empty() || !options.calibration.empty(),
+          "labels are those of the pictures of a folder; name it with calibration");
+  require(!options.max_miou_drop || !options.labels.empty(),
+          "a drop of the mean IoU needs labels to be measured");
   require(options.jpeg_quality >= 1 && options.jpeg_quality <= 100,
           fmt::format("JPEG quality {} is out of range 1 to 100", options.jpeg_quality));
   require(options.effect != Effect::replace || !options.background.empty(),
@@ -256,6 +264,29 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   }
 }
 
+PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks) {
+  PrecisionOptions precision;
+  precision.asked = options.precision;
+  precision.pictures.path = options.calibration.empty() ? options.input : options.calibration;
+  if (options.calibration.empty()) precision.pictures.stream = options.stream;
+  precision.pictures.cancel = callbacks.cancel;
+  precision.labels = options.labels;
+  precision.budget = {options.max_mask_change, options.max_miou_drop};
+  precision.resize = options.resize;
+  precision.threshold = options.threshold;
+  precision.threads = options.threads > 0 ? options.threads : platform::available_cpus();
+  // A video gives each thread a picture of its own.
+  media::StillKind kind{};
+  precision.timing_threads = media::parse_still(options.output.string(), kind) ? precision.threads : 1;
+  const auto start = std::chrono::steady_clock::now();
+  if (callbacks.progress)
+    precision.progress = [&callbacks, start](std::string_view) {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+      callbacks.progress({0, 0, seconds.count(), "calibrate"});
+    };
+  return precision;
+}
+
 JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network) {
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
@@ -273,7 +304,7 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   state.report.spec = network->spec();
   if (options.resize) state.report.spec.input.resize = *options.resize;
   state.report.isa = state.isa;
-  state.report.precision = options.precision;
+  state.report.precision = network->precision();
   state.report.threads = state.threads;
   if (source.still()) {
     run_still(state, source);

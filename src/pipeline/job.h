@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/choose_precision.h"
 #include "pipeline/network.h"
 #include "pipeline/processor.h"
 #include "saccade/job.h"
@@ -15,6 +16,9 @@ namespace saccade::pipeline {
 
 /// Loads and compiles the model; called once, when input and output have been found fit.
 using NetworkFactory = std::function<std::unique_ptr<Network>()>;
+
+/// The options of a job that concern precision.
+PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks);
 
 /// Runs the job; see saccade::run_job.
 JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network);

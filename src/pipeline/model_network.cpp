@@ -48,10 +48,11 @@ class ModelRun : public NetworkRun {
 
 class ModelNetwork : public Network {
  public:
-  ModelNetwork(ModelSpec spec, Plan plan, std::size_t output, std::string identity)
+  ModelNetwork(ModelSpec spec, Plan plan, std::size_t output, std::string identity, PrecisionReport precision)
       : spec_(std::move(spec)),
         identity_(std::move(identity)),
         plan_(std::move(plan)),
+        precision_(std::move(precision)),
         output_index_(output),
         axes_(axes_of(spec_.input.layout)) {
     const TensorInfo& info = plan_.outputs()[output];
@@ -64,6 +65,7 @@ class ModelNetwork : public Network {
   int input_width() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.width]); }
   int input_height() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.height]); }
   vision::OutputLayout output() const override { return output_; }
+  PrecisionReport precision() const override { return precision_; }
   std::unique_ptr<NetworkRun> make_run(int threads) const override {
     return std::make_unique<ModelRun>(plan_, output_index_, threads);
   }
@@ -72,6 +74,7 @@ class ModelNetwork : public Network {
   ModelSpec spec_;
   std::string identity_;
   Plan plan_;
+  PrecisionReport precision_;
   std::size_t output_index_;
   InputAxes axes_;
   vision::OutputLayout output_;
@@ -138,8 +141,8 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   options.input_shapes.emplace_back(input.name, input_shape(input, spec, name));
   options.max_isa = wanted.max_isa;
   options.max_memory = wanted.max_memory;
-  options.precision = wanted.precision;
-  Plan plan = network.compile(target, options);
+  ChosenModel chosen = choose_precision(network, spec, target, options, wanted.precision);
+  Plan plan = chosen.model.compile(target, chosen.options);
   if (plan.impl().dynamic != nullptr)
     throw Error(ErrorCode::unsupported,
                 name + ": shapes of its results depend on the pictures, so they cannot be masks of one size");
@@ -162,8 +165,9 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
     throw Error(ErrorCode::unsupported, name + ": has no output");
   }
   try {
-    std::string identity = identity_of(network, spec, plan);
-    return std::make_unique<ModelNetwork>(std::move(spec), std::move(plan), index, std::move(identity));
+    std::string identity = identity_of(chosen.model, spec, plan);
+    return std::make_unique<ModelNetwork>(std::move(spec), std::move(plan), index, std::move(identity),
+                                          std::move(chosen.report));
   } catch (const Error& e) {
     throw e.within(name);
   }

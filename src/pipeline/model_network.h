@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/target.h"
+#include "pipeline/choose_precision.h"
 #include "pipeline/network.h"
 #include "saccade/model.h"
 
@@ -13,7 +14,7 @@ namespace saccade::pipeline {
 struct NetworkOptions {
   std::optional<Isa> max_isa;
   std::int64_t max_memory = 0;  ///< as CompileOptions::max_memory
-  Precision precision = Precision::fp32;
+  PrecisionOptions precision;
 };
 
 /// Compiles `model` for one picture at a time. Inputs whose size the model leaves open get that of its spec,

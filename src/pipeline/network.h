@@ -6,6 +6,7 @@
 
 #include "saccade/isa.h"
 #include "saccade/model_spec.h"
+#include "saccade/precision.h"
 #include "vision/mask.h"
 
 namespace saccade::pipeline {
@@ -30,6 +31,8 @@ class Network {
   virtual int input_width() const = 0;
   virtual int input_height() const = 0;
   virtual vision::OutputLayout output() const = 0;
+  /// What it computes in, and why.
+  virtual PrecisionReport precision() const { return {}; }
   /// `threads` share one execution.
   virtual std::unique_ptr<NetworkRun> make_run(int threads) const = 0;
 };

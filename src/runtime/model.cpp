@@ -94,7 +94,9 @@ import::Imported import_file(const MappedFile& file, const std::filesystem::path
 
 const ir::Graph& ModelImpl::graph() const {
   const std::lock_guard lock(mutex_);
-  if (graph_ == nullptr) {
+  if (graph_ == nullptr && derive) {
+    graph_ = std::make_unique<const ir::Graph>(derive());
+  } else if (graph_ == nullptr) {
     // The card of the file was enough so far.
     naming(path, [&] {
       const MappedFile file = map_file(path);
@@ -125,6 +127,25 @@ Model make_model(ir::Graph graph, std::string identity, std::shared_ptr<const Pl
   model->identity = std::move(identity);
   model->cache = std::move(cache);
   return Model(std::move(model));
+}
+
+Model derive_model(const Model& model, const std::vector<Shape>& input_shapes, std::string identity,
+                   std::function<ir::Graph()> make) {
+  const ModelImpl& from = model.impl();
+  auto derived = std::make_shared<ModelImpl>();
+  derived->path = from.path, derived->sha256 = from.sha256;
+  derived->format = from.format, derived->producer = from.producer;
+  derived->limits = from.limits, derived->spec = from.spec;
+  derived->inputs = from.inputs, derived->outputs = from.outputs;
+  for (std::size_t i = 0; i < derived->inputs.size(); ++i) {
+    derived->inputs[i].shape = input_shapes.at(i);
+    derived->inputs[i].dim_names.assign(input_shapes[i].size(), "");
+  }
+  derived->shapes_declared.assign(input_shapes.size(), true);
+  derived->identity = std::move(identity);
+  derived->cache = from.cache;
+  derived->derive = std::move(make);
+  return Model(std::move(derived));
 }
 
 std::vector<Shape> resolve_shapes(const ModelImpl& model, const CompileOptions& options) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,9 @@ struct ModelImpl {
     const std::lock_guard lock(mutex_);
     return graph_ != nullptr;
   }
+  /// Of a model that was made of another: makes its graph.
+  std::function<ir::Graph()> derive;
+
   void set_graph(ir::Graph graph) { graph_ = std::make_unique<const ir::Graph>(std::move(graph)); }
 
  private:
@@ -62,6 +66,11 @@ struct ModelImpl {
 /// model with an identity hands on `cache`, and the identity with what was done added to it.
 Model make_model(ir::Graph graph, std::string identity = "",
                  std::shared_ptr<const PlanCache> cache = nullptr);
+
+/// A model made of another, for concrete shapes of its inputs: as many inputs and outputs, of the same names
+/// and types. Its graph is made when it is first asked for. `identity` as of make_model.
+Model derive_model(const Model& model, const std::vector<Shape>& input_shapes, std::string identity,
+                   std::function<ir::Graph()> make);
 
 /// The concrete shape of each input under `options`. Throws Error(invalid_argument) for a name the model does
 /// not have, Error(shape_mismatch) for a dimension that stays unknown.

@@ -31,7 +31,18 @@ std::string key_of(const compiler::Target& target, const compiler::Options& opti
   return key;
 }
 
-/// What can be said without looking at the network.
+std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::ValueId>& ids,
+                                 const std::vector<Shape>& shapes) {
+  std::vector<TensorInfo> infos;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const ir::Value& value = graph.value(ids[i]);
+    infos.push_back({value.name, value.dtype, shapes[i], std::vector<std::string>(shapes[i].size())});
+  }
+  return infos;
+}
+
+}  // namespace
+
 void check_precision(Precision precision, Isa isa) {
   switch (precision) {
     case Precision::fp32:
@@ -47,18 +58,6 @@ void check_precision(Precision precision, Isa isa) {
                   fmt::format("precision {} needs pictures to measure on", precision_name(precision)));
   }
 }
-
-std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::ValueId>& ids,
-                                 const std::vector<Shape>& shapes) {
-  std::vector<TensorInfo> infos;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const ir::Value& value = graph.value(ids[i]);
-    infos.push_back({value.name, value.dtype, shapes[i], std::vector<std::string>(shapes[i].size())});
-  }
-  return infos;
-}
-
-}  // namespace
 
 std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled) {
   std::vector<Phase> phases;

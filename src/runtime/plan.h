@@ -39,6 +39,10 @@ std::shared_ptr<const PlanImpl> plan_graph(const ir::Graph& graph, const compile
                                            const compiler::Options& options,
                                            std::optional<compiler::Recipe>* recipe = nullptr);
 
+/// Throws Error(unsupported) for a precision that `isa` has no kernels for, Error(invalid_argument) for one
+/// that is to be decided on pictures.
+void check_precision(Precision precision, Isa isa);
+
 std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled);
 
 }  // namespace saccade::runtime

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "SACCADE\2";  // ends with the number of the format
 constexpr std::size_t kPage = 4096, kLine = 64;
 constexpr std::size_t kDigits = 32;  // of names
-constexpr std::array<const char*, 2> kExtensions = {".plan", ".model"};
+constexpr std::array<const char*, 3> kExtensions = {".plan", ".model", ".precision"};
 
 struct Start {
   std::array<char, 8> magic;

@@ -1,4 +1,5 @@
-// Files that spare the next start work: plans with their packed weights, and what is known of model files.
+// Files that spare the next start work: plans with their packed weights, what is known of model files, and
+// decisions about precision.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ namespace saccade::runtime {
 /// blocks.
 class PlanCache {
  public:
-  enum class Kind : std::uint8_t { plan, model };
+  enum class Kind : std::uint8_t { plan, model, precision };
 
   /// nullptr where the options or SACCADE_PLAN_CACHE switch it off, or this build cannot be told from others.
   static std::shared_ptr<const PlanCache> open(const PlanCacheOptions& options);

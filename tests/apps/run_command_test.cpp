@@ -355,6 +355,61 @@ TEST_F(RunCommand, SaysInWhatPrecisionTheNetworkRan) {
                  "precision fp16: there are no kernels");
 }
 
+TEST_F(RunCommand, QuantisesOnItsOwnFramesAndRemembersIt) {
+  testing::write_small_network(model);
+  const Scratch cache;
+  const std::string here = "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR='" + cache.path().string() + "'";
+  const auto bytes = [&](const std::string& out, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--effect", "mask", "--precision", "int8", "--json"});
+    const testing::Result result = run(with(clip, scratch / out, more), here);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return nlohmann::json::parse(result.out);
+  };
+  const auto first = bytes("a.mp4");
+  EXPECT_EQ(first["precision"], "int8");
+  const auto& report = first["precision_report"];
+  EXPECT_EQ(report["convolutions"], 3);
+  EXPECT_EQ(report["convolutions_lowered"], 3);
+  EXPECT_GT(report["calibration_pictures"], 1);
+  EXPECT_GT(report["measured_pictures"], 1);
+  EXPECT_LT(report["mask_change"], 0.2);
+  EXPECT_EQ(report["from_cache"], false);
+  const auto second = bytes("b.mp4");
+  EXPECT_EQ(second["precision_report"]["from_cache"], true);
+  EXPECT_EQ(second["precision_report"]["mask_change"], report["mask_change"]);
+  EXPECT_TRUE(read_file(scratch / "a.mp4") == read_file(scratch / "b.mp4"));
+  // Other pictures, other ranges.
+  ffmpeg("-f lavfi -i testsrc2=s=96x64:d=0.04 -frames:v 1 {}", {scratch / "picture.png"});
+  const auto third = bytes("c.mp4", {"--calibration", (scratch / "picture.png").string()});
+  EXPECT_EQ(third["precision_report"]["from_cache"], false);
+  EXPECT_EQ(third["precision_report"]["calibration_pictures"], 1);
+}
+
+TEST_F(RunCommand, AutomaticPrecisionSaysWhatItLookedAt) {
+  testing::write_small_network(model);
+  const testing::Result result =
+      run(with(clip, scratch / "a.mkv", {"--effect", "mask", "--precision", "auto", "--json"}));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto report = nlohmann::json::parse(result.out)["precision_report"];
+  EXPECT_EQ(report["asked"], "auto");
+  EXPECT_LE(report["mask_change"], 0.001);
+  EXPECT_GE(report["candidates"].size(), 2u);
+}
+
+TEST_F(RunCommand, OptionsOfPrecisionThatMakeNoSense) {
+  const auto out = scratch / "a.mkv";
+  for (const std::vector<std::string>& options : {std::vector<std::string>{"--calibration", clip.string()},
+                                                  {"--precision", "auto", "--labels", "/tmp"},
+                                                  {"--precision", "auto", "--max-miou-drop", "0.1"},
+                                                  {"--precision", "auto", "--max-mask-change", "nan"},
+                                                  {"--precision", "auto", "--max-mask-change", "101"}})
+    EXPECT_EQ(run(with(clip, out, options)).code, 2) << options.back();
+  expect_refused(with(clip, out, {"--precision", "int8", "--calibration", "/nowhere"}),
+                 "/nowhere: no such file");
+  // The tiny network has no convolution that kernels of bytes know.
+  expect_refused(with(clip, out, {"--precision", "int8"}), "could run in bytes");
+}
+
 TEST_F(RunCommand, NamesAreLiteral) {
   for (const char* name : {"a:b.mp4", "%03d.mp4", "spa ce'\".mp4"}) {
     const auto in = scratch / name, out = scratch / (std::string("out-") + name);
