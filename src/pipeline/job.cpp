@@ -282,7 +282,7 @@ PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks
   if (callbacks.progress)
     precision.progress = [&callbacks, start](std::string_view) {
       const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-      callbacks.progress({0, 0, seconds.count(), "calibrate"});
+      callbacks.progress({0, 0, 0, seconds.count(), "calibrate"});
     };
   return precision;
 }

@@ -46,8 +46,8 @@ std::vector<TensorInfo> infos_of(const ir::Graph& graph, const std::vector<ir::V
 void check_precision(Precision precision, Isa isa) {
   switch (precision) {
     case Precision::fp32:
+    case Precision::bf16:  // storage on any instruction set, products where there are such
       return;
-    case Precision::bf16:
     case Precision::fp16:
       throw Error(ErrorCode::unsupported,
                   fmt::format("precision {}: there are no kernels for it with instruction set {}; use fp32",
