@@ -19,7 +19,12 @@ namespace saccade::fuzz {
 
 namespace {
 
-constexpr MediaLimits kLimits{.max_pixels = std::int64_t{1} << 20};
+constexpr MediaLimits limits() {
+  MediaLimits limits;
+  limits.max_pixels = std::int64_t{1} << 20;
+  return limits;
+}
+constexpr MediaLimits kLimits = limits();
 constexpr int kMostPackets = 200, kMostFrames = 20;
 
 /// A file that exists in memory only, and has a name.
@@ -42,13 +47,18 @@ class MemoryFile {
 };
 
 void decode_some(const std::filesystem::path& name, const media::TimeRange& range) {
-  media::Source source(name, {.range = range, .limits = kLimits});
+  media::SourceOptions options;
+  options.range = range;
+  options.limits = kLimits;
+  media::Source source(name, options);
   (void)source.expected_frames();
   (void)source.duration();
   (void)media::list_streams(source.context());
   for (const char* container : {"x.mp4", "x.mkv"})
     (void)media::plan_streams(source, *media::choose_container(container, false));
-  media::Decoder decoder(source.video(), {.max_pixels = kLimits.max_pixels});
+  media::DecoderOptions decoder_options;
+  decoder_options.max_pixels = kLimits.max_pixels;
+  media::Decoder decoder(source.video(), decoder_options);
   std::int64_t last = INT64_MIN;
   int frames = 0;
   const auto take = [&] {
@@ -73,8 +83,7 @@ void decode_some(const std::filesystem::path& name, const media::TimeRange& rang
 
 void check_media(std::span<const std::byte> file) {
   const MemoryFile input(file);
-  for (const media::TimeRange& range :
-       {media::TimeRange{}, media::TimeRange{.start = 0.1, .duration = 0.2}}) {
+  for (const media::TimeRange& range : {media::TimeRange{}, media::TimeRange{0.1, 0.2}}) {
     try {
       decode_some(input.name(), range);
     } catch (const Error& e) {

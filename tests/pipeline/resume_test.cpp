@@ -21,6 +21,12 @@ using testing::Not;
 
 constexpr int kFrames = 230;
 
+class AnotherNetwork : public FakeNetwork {
+ public:
+  using FakeNetwork::FakeNetwork;
+  std::string identity() const override { return "another"; }
+};
+
 struct Resume : testing::Test {
   Scratch scratch;
   std::filesystem::path in = scratch / "in.mkv";
@@ -187,7 +193,12 @@ TEST_F(Resume, AnotherJobIsRefusedWithWhatDiffers) {
     EXPECT_THAT(refused(o), HasSubstr("isa was"));
   }
   o.max_isa.reset();
-  EXPECT_THAT(refused(o, fake([](int, int, const float*) { return 1.0f; }, 16, 16)), HasSubstr("model was"));
+  EXPECT_THAT(refused(o,
+                      [] {
+                        return std::make_unique<AnotherNetwork>(64, 64,
+                                                                [](int, int, const float*) { return 1.0f; });
+                      }),
+              HasSubstr("model was 'fake', is 'another'"));
   const auto before = std::filesystem::last_write_time(in);
   std::filesystem::last_write_time(in, before + std::chrono::seconds(1));
   EXPECT_THAT(refused(o), HasSubstr("input.modified was"));
