@@ -101,7 +101,7 @@ void add_options(CLI::App& command, RunArguments& a) {
       ->type_name("FILE");
   command
       .add_option("--mask-depth", a.job.mask_depth,
-                  "Bits of masks in pictures, .npy and .mkv: 1, 8 or 16 (default: 8)")
+                  "Bits of masks: 1, 8 or 16 in pictures and .npy, 8 or 16 in .mkv (default: 8)")
       ->check(CLI::IsMember({1, 8, 16}));
   command.add_option("--effect", a.effect, "What becomes of the background (default: remove)")
       ->check(CLI::IsMember({"remove", "blur", "replace", "mask", "overlay"}));

@@ -125,6 +125,12 @@ void require_usable_folder(const fs::path& folder) {
 
 std::vector<BatchItem> plan_batch(const BatchOptions& options) {
   require_usable_folder(options.output);
+  if (!options.job.mask_output.empty()) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        options.job.mask_output.string() +
+            ": several inputs would write their masks there; give a second output to one input at a time");
+  }
   std::vector<Found> found;
   for (const fs::path& input : options.inputs) {
     std::error_code error;

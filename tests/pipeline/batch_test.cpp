@@ -89,6 +89,9 @@ TEST_F(Batch, WhatWouldEndBadlyIsRefusedBeforeTheFirst) {
   o.output = scratch / "result.mp4";
   EXPECT_THAT(refused(o), HasSubstr("is the name of a file"));
   EXPECT_FALSE(std::filesystem::exists(o.output));
+  o = options({in / "b.mp4", in / "a.png"});
+  o.job.mask_output = scratch / "masks";
+  EXPECT_THAT(refused(o), HasSubstr("would write their masks there"));
   std::filesystem::create_directories(out);
   write_text(out / "b.mp4", "mine");
   EXPECT_THAT(refused(options({in / "b.mp4", in / "a.png"})), HasSubstr("exists already"));
