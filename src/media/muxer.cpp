@@ -97,8 +97,9 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   // FLAC in MP4 has long been specified, but this version of FFmpeg calls it experimental.
   output_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
   const AVFormatContext& input = source.context();
-  tracks_.resize(input.nb_streams);
-  for (unsigned i = 0; i < input.nb_streams; ++i) {
+  // Streams that appear later, while the first picture is read, are not in the plan.
+  tracks_.resize(plan.streams.size());
+  for (unsigned i = 0; i < plan.streams.size(); ++i) {
     tracks_[i].action = plan.streams.at(i).action;
     tracks_[i].time_base = input.streams[i]->time_base;
     if (tracks_[i].action == StreamAction::process) {
@@ -138,7 +139,7 @@ void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& 
   const AVFormatContext& input = source.context();
   std::int64_t scale = 1;
   bool negative = false;
-  for (unsigned i = 0; i < input.nb_streams; ++i) {
+  for (unsigned i = 0; i < plan.streams.size(); ++i) {
     const AVStream& stream = *input.streams[i];
     const StreamAction action = plan.streams[i].action;
     if (action == StreamAction::drop || action == StreamAction::attach) continue;

@@ -350,8 +350,10 @@ PacketPtr Source::read() {
     const int code = av_read_frame(input_.get(), packet.get());
     if (code >= 0) {
       const auto stream = static_cast<std::size_t>(packet->stream_index);
-      if (stream >= first_pts_.size())
-        continue;  // a stream that appeared after the beginning has no place in the plan
+      if (stream >= first_pts_.size()) {  // it appeared after the beginning and has no place in the plan
+        av_packet_unref(packet.get());
+        continue;
+      }
       if (!range_->take(*packet)) {
         av_packet_unref(packet.get());
         continue;

@@ -83,7 +83,7 @@ bool RangeFilter::holds(std::int64_t pts) const noexcept {
 
 bool RangeFilter::ended() const noexcept {
   if (far_behind_) return true;
-  for (unsigned i = 0; i < input_.nb_streams; ++i) {
+  for (unsigned i = 0; i < passed_.size(); ++i) {
     const AVStream& stream = *input_.streams[i];
     const bool dense = static_cast<int>(i) == video_ || stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
     if (dense && stream.discard < AVDISCARD_ALL && !passed_[i]) return false;

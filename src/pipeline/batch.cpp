@@ -29,6 +29,7 @@ class SharedNetwork : public Network {
   explicit SharedNetwork(std::shared_ptr<const Network> network) : network_(std::move(network)) {}
   const ModelSpec& spec() const override { return network_->spec(); }
   std::string identity() const override { return network_->identity(); }
+  PrecisionReport precision() const override { return network_->precision(); }
   int input_width() const override { return network_->input_width(); }
   int input_height() const override { return network_->input_height(); }
   vision::OutputLayout output() const override { return network_->output(); }

@@ -44,6 +44,8 @@ nlohmann::json fraction(AVRational value) { return fmt::format("{}/{}", value.nu
 nlohmann::json identity_of_options(const JobOptions& o) {
   nlohmann::json extra = nlohmann::json::array();
   for (const auto& [name, value] : o.encoder_options) extra.push_back(name + "=" + value);
+  nlohmann::json input_extra = nlohmann::json::array();
+  for (const auto& [name, value] : o.input_options) input_extra.push_back(name + "=" + value);
   nlohmann::json options = {{"effect", effect_name(o.effect)},
                             {"strength", o.strength},
                             {"opacity", o.opacity},
@@ -60,13 +62,11 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"encoder", o.encoder},
                             {"preset", o.preset},
                             {"encoder_options", extra},
-                            {"deinterlace", static_cast<int>(o.deinterlace)},
-                            {"tonemap", o.tonemap},
+                            {"input_options", input_extra},
+                            {"max_pixels", o.media_limits.max_pixels},
                             {"start", o.start},
                             {"precision", precision_name(o.precision)},
                             {"max_memory", o.max_memory},
-                            {"deinterlace", static_cast<int>(o.deinterlace)},
-                            {"tonemap", o.tonemap},
                             {"segment_seconds", o.segment_seconds}};
   if (o.threshold) options["threshold"] = *o.threshold;
   if (o.resize) options["resize"] = static_cast<int>(*o.resize);
