@@ -1,5 +1,6 @@
 #include "compiler/passes/pointwise_before_resize.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compiler/pointwise.h"
@@ -12,6 +13,13 @@ namespace {
 
 using ir::Node;
 using ir::ValueId;
+
+// Whether its sizes are for channels too.
+bool names_channels(const Node& resize) {
+  const std::vector<std::int64_t> axes = resize.integers("axes");
+  return axes.empty() ||
+         std::any_of(axes.begin(), axes.end(), [](auto axis) { return axis == 1 || axis == -3; });
+}
 
 // Every result is an average of pixels, with weights that sum to one.
 bool averages(const Node& resize) {
@@ -51,6 +59,9 @@ bool rewrite(Edit& edit, std::size_t index) {
     return false;
   if ((*result)[1] > (*small)[1]) return false;
   if ((*small)[1] < kManyChannels && loses_epilogue(edit, conv)) return false;
+  if (resize.has_input(3) && !resize.integers("axes").empty() && names_channels(resize) &&
+      (*result)[1] != (*small)[1])
+    return false;
   const std::int64_t channels = (*result)[1];
   Node early = conv;
   early.outputs.clear();
@@ -93,7 +104,7 @@ bool rewrite_sum(Edit& edit, std::size_t index) {
     if (!averages(resize) || small == nullptr || large == nullptr || other == nullptr || result == nullptr)
       continue;
     // Sizes of all dimensions would name the channels too.
-    if (resize.has_input(3) && resize.integers("axes").empty() && (*result)[1] != (*large)[1]) continue;
+    if (resize.has_input(3) && names_channels(resize) && (*result)[1] != (*large)[1]) continue;
     if (small->size() != 4 || *other != *large || (*small)[0] != (*large)[0] || (*small)[1] != (*large)[1])
       continue;
     if (2 * element_count(*small) > element_count(*large)) continue;
