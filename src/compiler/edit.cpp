@@ -111,6 +111,13 @@ const Shape* known_shape(const ir::Graph& graph, ValueId id) {
   return &*shape;
 }
 
+bool adds_equal_shapes(const ir::Graph& graph, const ir::Node& node) {
+  if (node.op != "Add" || node.inputs.size() != 2 || node.inputs[0] == node.inputs[1]) return false;
+  const Shape* a = known_shape(graph, node.inputs[0]);
+  const Shape* b = known_shape(graph, node.inputs[1]);
+  return a != nullptr && b != nullptr && *a == *b;
+}
+
 std::optional<float> scalar_constant(const ir::Graph& graph, ValueId id) {
   const Tensor* tensor = graph.constant(id);
   if (tensor == nullptr || tensor->dtype() != DType::f32 || tensor->count() != 1) return std::nullopt;

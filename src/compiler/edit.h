@@ -64,6 +64,8 @@ class Edit {
 
 /// Concrete shape of a value, or nullptr where the rank or a dimension is unknown.
 const Shape* known_shape(const ir::Graph& graph, ir::ValueId id);
+/// Whether the node adds two different values of one known shape.
+bool adds_equal_shapes(const ir::Graph& graph, const ir::Node& node);
 /// The f32 constant of one element behind an input, if it is one.
 std::optional<float> scalar_constant(const ir::Graph& graph, ir::ValueId id);
 /// Whether weights are whole numbers, and not only zeros and ones: those of a quantised network, whose sums

@@ -165,6 +165,17 @@ void set_option(AVCodecContext& codec, const std::string& name, const std::strin
   }
 }
 
+/// An option that is itself a list of options: the user's come behind those that are there, and win.
+void add_options(AVCodecContext& codec, const std::string& name, const std::string& value) {
+  std::uint8_t* text = nullptr;
+  std::string all;
+  if (av_opt_get(codec.priv_data, name.c_str(), 0, &text) >= 0 && text != nullptr) {
+    all = reinterpret_cast<const char*>(text);
+    av_free(text);
+  }
+  set_option(codec, name, all.empty() ? value : all + ":" + value);
+}
+
 /// x264 and x265 complain of unknown words on the terminal, so they are looked up first.
 void require_known(const AVCodec& codec, const std::string& option, const std::string& value) {
   static constexpr std::string_view kPresets[] = {"ultrafast", "superfast", "veryfast", "faster",
@@ -487,7 +498,12 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   set_hdr_metadata(c, format);
   for (const auto& [name, value] : options.extra) {
     if (is_x26x(*choice.codec)) require_known(*choice.codec, name, value);
-    set_option(c, name, value);
+    const bool list = name == "x264-params" || name == "x264opts" || name == "x265-params";
+    if (list && has_option(c, name.c_str())) {
+      add_options(c, name, value);
+    } else {
+      set_option(c, name, value);
+    }
   }
   if (const int code = avcodec_open2(&c, choice.codec, nullptr); code < 0) {
     throw_ffmpeg(code, fmt::format("encoder {} refuses {}x{} {}", choice.codec->name, format.width,

@@ -41,21 +41,33 @@ AvioPtr make_avio(void* self, bool writing, bool seekable, int (*read)(void*, st
   return AvioPtr(context);
 }
 
-/// Creates a new file with the permissions that the user's umask gives; `name` becomes prefix + six letters.
-/// Returns -1 and errno on failure.
-int create_unique(const std::string& prefix, std::string& name) {
+/// Calls `create` with prefix + six letters, kept in `name`, until the name is free. Returns what it gave, -1
+/// and errno on failure. The permissions are those that the user's umask gives, which mkstemp and mkdtemp
+/// leave no way to.
+template <class F>
+int with_unique_name(const std::string& prefix, std::string& name, F&& create) {
   std::random_device random;
   for (int attempt = 0; attempt < 64; ++attempt) {
     std::string suffix(6, 'a');
     for (char& c : suffix) c = static_cast<char>('a' + random() % 26);
     name = prefix + suffix;
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST) return fd;
+    const int result = create(name.c_str());
+    if (result >= 0 || errno != EEXIST) return result;
   }
   return -1;
 }
 
+int create_unique(const std::string& prefix, std::string& name) {
+  return with_unique_name(prefix, name, [](const char* path) {
+    return ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  });
+}
+
 }  // namespace
+
+int create_unique_folder(const std::string& prefix, std::string& name) {
+  return with_unique_name(prefix, name, [](const char* path) { return ::mkdir(path, 0777); });
+}
 
 std::filesystem::path behind_links(std::filesystem::path path) {
   constexpr int kMostLinks = 40;

@@ -63,6 +63,10 @@ struct OutputFileOptions {
   std::filesystem::path temporary = {};
 };
 
+/// Makes a new folder named prefix + six letters, in `name`, with the permissions that the user's umask
+/// gives. Returns -1 and errno on failure.
+int create_unique_folder(const std::string& prefix, std::string& name);
+
 /// What a chain of links ends at, whether or not that exists.
 std::filesystem::path behind_links(std::filesystem::path path);
 

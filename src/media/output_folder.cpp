@@ -116,16 +116,13 @@ OutputFolder::OutputFolder(FilePattern pattern, OutputFileOptions options)
   std::error_code error;
   fresh_ = !fs::exists(pattern_.folder, error);
   const fs::path beside = fresh_ ? pattern_.folder.parent_path() : pattern_.folder;
-  std::string name =
-      ((beside.empty() ? fs::path(".") : beside) /
-       ("." + (fresh_ ? pattern_.folder.filename().string().substr(0, 64) : "pictures") + ".XXXXXX"))
-          .string();
-  if (::mkdtemp(name.data()) == nullptr)
+  const fs::path prefix =
+      (beside.empty() ? fs::path(".") : beside) /
+      ("." + (fresh_ ? pattern_.folder.filename().string().substr(0, 64) : "pictures") + ".");
+  std::string name;
+  if (create_unique_folder(prefix.string(), name) < 0)
     throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
   temporary_ = name;
-  const mode_t mask = ::umask(0);
-  ::umask(mask);
-  ::chmod(temporary_.c_str(), 0777 & ~mask);
 }
 
 OutputFolder::~OutputFolder() {

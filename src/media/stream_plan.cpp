@@ -109,8 +109,16 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
     // QuickTime keeps the chapters' names in a stream; the muxer writes them anew.
     const bool chapter_names = stream.codecpar->codec_id == AV_CODEC_ID_BIN_DATA &&
                                stream.discard == AVDISCARD_ALL && input.nb_chapters > 0;
+    const bool unknown_sound =
+        stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO && stream.codecpar->sample_rate <= 0;
     if (chapter_names) {
       decision.action = StreamAction::drop;
+    } else if (unknown_sound) {
+      decision.action = StreamAction::drop;
+      plan.notices.push_back(fmt::format(
+          "{} is left out: its sample rate was not found at the beginning of the input (--input-option "
+          "probesize=BYTES looks further)",
+          what));
     } else if (decision.action == StreamAction::drop) {
       plan.notices.push_back(fmt::format("{} is left out: a {} file cannot hold it", what, container.name));
     } else if (decision.action == StreamAction::convert_text ||

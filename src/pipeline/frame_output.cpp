@@ -142,8 +142,12 @@ class OneFile : public FrameOutput {
 
  protected:
   void put(const std::string& bytes) {
-    avio_write(file_.context(), reinterpret_cast<const std::uint8_t*>(bytes.data()),
-               static_cast<int>(bytes.size()));
+    // FFmpeg counts bytes in an int.
+    constexpr std::size_t kMost = std::size_t{1} << 30;
+    for (std::size_t at = 0; at < bytes.size(); at += kMost) {
+      avio_write(file_.context(), reinterpret_cast<const std::uint8_t*>(bytes.data()) + at,
+                 static_cast<int>(std::min(bytes.size() - at, kMost)));
+    }
     file_.check_written();
   }
   media::OutputFile file_;
@@ -188,7 +192,9 @@ class ArrayFile : public OneFile {
   void finish() override {
     avio_flush(file_.context());
     if (many_) {
-      avio_seek(file_.context(), 0, SEEK_SET);
+      if (avio_seek(file_.context(), 0, SEEK_SET) < 0)
+        throw Error(ErrorCode::io,
+                    "an array of several pictures needs an output that can be written anywhere");
       put(header(count_));
       avio_flush(file_.context());
     }

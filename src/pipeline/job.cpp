@@ -111,7 +111,16 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   if (!media::is_standard_stream(options.input)) files.push_back(options.input);
   if (!options.model.empty()) files.push_back(options.model);
   if (has_background_file(options)) files.emplace_back(options.background);
+  if (!options.calibration.empty()) files.push_back(options.calibration);
   return files;
+}
+
+/// One name for a file or folder that need not exist yet.
+std::filesystem::path plain_name(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
+  if (error) plain = path.lexically_normal();
+  return plain.has_filename() ? plain : plain.parent_path();
 }
 
 void check_options(const JobOptions& options) {
@@ -149,7 +158,7 @@ void check_options(const JobOptions& options) {
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
   std::error_code ignored;
   require(options.mask_output.empty() ||
-              (options.mask_output.lexically_normal() != options.output.lexically_normal() &&
+              (plain_name(options.mask_output) != plain_name(options.output) &&
                !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
           fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
   require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,

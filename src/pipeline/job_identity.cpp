@@ -67,7 +67,11 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"start", o.start},
                             {"precision", precision_name(o.precision)},
                             {"max_memory", o.max_memory},
+                            {"calibration", o.calibration.string()},
+                            {"labels", o.labels.string()},
+                            {"max_mask_change", o.max_mask_change},
                             {"segment_seconds", o.segment_seconds}};
+  if (o.max_miou_drop) options["max_miou_drop"] = *o.max_miou_drop;
   if (o.threshold) options["threshold"] = *o.threshold;
   if (o.resize) options["resize"] = static_cast<int>(*o.resize);
   if (o.stream) options["stream"] = *o.stream;

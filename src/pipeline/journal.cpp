@@ -62,7 +62,13 @@ WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool ov
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) fail(path_, "cannot open", errno);
   try {
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    const bool locked = ::flock(lock_, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno != EWOULDBLOCK) fail(path_, "cannot lock", errno);
+    // The other process may have finished, and removed the folder, between opening and locking.
+    struct stat opened {
+    }, named{};
+    if (!locked || ::fstat(lock_, &opened) != 0 ||
+        ::stat(path_.c_str(), &named) != 0 || opened.st_ino != named.st_ino)
       throw Error(ErrorCode::io, path_.string() + ": another process works on it");
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       if (!is_ours(entry.path())) {

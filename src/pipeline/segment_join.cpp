@@ -53,6 +53,14 @@ class OtherStreams {
     return packet;
   }
 
+  /// Whether a packet lies behind `microseconds`: some are read ahead.
+  bool behind(const AVPacket& packet, std::int64_t microseconds) const {
+    const std::int64_t time = packet.dts != AV_NOPTS_VALUE ? packet.dts : packet.pts;
+    const AVRational base = source_.context().streams[packet.stream_index]->time_base;
+    return microseconds != INT64_MAX && time != AV_NOPTS_VALUE &&
+           av_rescale_q(time, base, AV_TIME_BASE_Q) > microseconds;
+  }
+
  private:
   /// False at the end.
   bool fetch() {
@@ -61,7 +69,10 @@ class OtherStreams {
       ended_ = true;
       return false;
     }
-    waiting_[static_cast<std::size_t>(packet->stream_index)] = false;
+    const auto stream = static_cast<std::size_t>(packet->stream_index);
+    if (stream >= waiting_.size())
+      throw Error(ErrorCode::io, source_.path().string() + ": changed while it was read");
+    waiting_[stream] = false;
     if (packet->stream_index == source_.video_index()) {
       const std::int64_t time = packet->dts != AV_NOPTS_VALUE ? packet->dts : packet->pts;
       if (time != AV_NOPTS_VALUE) video_time_ = av_rescale_q(time, source_.video().time_base, AV_TIME_BASE_Q);
@@ -100,7 +111,9 @@ std::vector<std::string> join_segments(const JobOptions& options, const ResultPl
   const std::int64_t end = ending == Ending::where_the_input_does ? INT64_MAX
                            : segments.empty()                     ? INT64_MIN
                                               : av_rescale_q(last, plan.format.time_base, AV_TIME_BASE_Q);
-  while (media::PacketPtr other = others.next(end)) muxer.write_copy(std::move(other));
+  while (media::PacketPtr other = others.next(end)) {
+    if (!others.behind(*other, end)) muxer.write_copy(std::move(other));
+  }
   muxer.finish();
   return muxer.notices();
 }

@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "media/convert.h"
-#include "media/decoder.h"
 #include "media/encoder.h"
 #include "media/muxer.h"
 #include "media/picture_filter.h"
 #include "media/stream_plan.h"
 #include "pipeline/file_sink.h"
 #include "pipeline/frame_output.h"
+#include "pipeline/frame_reader.h"
 #include "pipeline/job_state.h"
 #include "pipeline/live_reader.h"
 #include "pipeline/mask_video.h"
@@ -93,7 +93,6 @@ class VideoJob {
   media::OutputFileOptions output_options() const {
     return {state_.options.overwrite, files_to_protect(state_.options)};
   }
-  void open_decoder();
   void open_output();
   void read_first_frame();
   void plan_pictures();
@@ -106,11 +105,6 @@ class VideoJob {
   void finish();
 
   bool decode(Token& token);
-  media::FramePtr next_frame(std::vector<media::PacketPtr>& copied);
-  void end_at(std::int64_t pts);
-  [[noreturn]] void throw_damaged() const;
-  void require_limits(const AVFrame& frame) const;
-  media::FramePtr decoded_frame(std::vector<media::PacketPtr>& copied);
   media::PictureFilterOptions needed_filter() const;
   void start_filter(const media::PictureFilterOptions& options);
   void process(Token& token);
@@ -122,15 +116,13 @@ class VideoJob {
 
   JobState& state_;
   media::Source& source_;
-  std::unique_ptr<media::Decoder> decoder_;
+  FrameReader reader_;
   OutputRequest request_;
   ResultPlan result_;  ///< of an output that is a stream of video, else without container
   std::unique_ptr<media::OutputFile> file_;
   media::FramePtr first_;
   std::vector<media::PacketPtr> early_;  ///< read before the first picture came out of the decoder
   PictureFlow flow_;
-  std::unique_ptr<media::PictureFilter> filter_;
-  bool filter_ended_ = false;
   std::unique_ptr<Background> background_;
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<WorkFolder> folder_;
@@ -149,13 +141,8 @@ class VideoJob {
       encode_mutex_;  ///< never contended: they order a serial stage's visits from different threads
   std::int64_t next_number_ = 0;
   std::int64_t skip_ = 0;  ///< pictures still to come that an earlier run has finished
-  std::int64_t first_pts_ = 0;
   std::int64_t expected_frames_ = 0;
-  bool input_done_ = false;
-  std::int64_t decoded_ = 0;  ///< pictures of the range so far
-  bool skipped_before_range_ = false;
-  std::optional<std::int64_t> cut_;  ///< where other streams end, in microseconds
-  bool first_pts_known_ = false;
+  bool complete_ = false;             ///< an earlier run has finished all pictures
   std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
   std::chrono::steady_clock::time_point first_time_;
 
@@ -166,16 +153,10 @@ class VideoJob {
   std::exception_ptr failure_;
 };
 
-VideoJob::VideoJob(JobState& state, media::Source& source) : state_(state), source_(source) {
-  open_decoder();
-}
+VideoJob::VideoJob(JobState& state, media::Source& source)
+    : state_(state), source_(source), reader_(state, source) {}
 
 VideoJob::~VideoJob() = default;
-
-void VideoJob::open_decoder() {
-  decoder_ = std::make_unique<media::Decoder>(
-      source_.video(), media::DecoderOptions{.max_pixels = state_.options.media_limits.max_pixels});
-}
 
 void VideoJob::run() {
   open_output();
@@ -185,7 +166,7 @@ void VideoJob::run() {
   if (state_.callbacks.planned) state_.callbacks.planned(state_.report);
   if (state_.options.dry_run) return;
   if (sink_ && sink_->complete()) {
-    input_done_ = true;
+    complete_ = true;
     first_time_ = std::chrono::steady_clock::now();
   } else {
     run_stages();
@@ -223,83 +204,6 @@ void VideoJob::open_output() {
   }
 }
 
-/// The next picture as it is to be worked on, or null at the end; `copied` as for decoded_frame().
-media::FramePtr VideoJob::next_frame(std::vector<media::PacketPtr>& copied) {
-  if (!filter_) return decoded_frame(copied);
-  while (true) {
-    if (media::FramePtr frame = filter_->receive()) return frame;
-    if (filter_ended_) return nullptr;
-    const media::FramePtr frame = decoded_frame(copied);
-    if (!frame && !input_done_) return nullptr;
-    filter_->send(frame.get());
-    filter_ended_ = !frame;
-  }
-}
-
-/// The next picture of the range, or null at the end. Packets of other streams that come before it are added
-/// to `copied`.
-media::FramePtr VideoJob::decoded_frame(std::vector<media::PacketPtr>& copied) {
-  const std::optional<std::int64_t> most = state_.options.frames;
-  while (true) {
-    if (media::FramePtr frame = decoder_->receive()) {
-      if (most && decoded_ >= *most) {
-        // Its time is where the range ends; what belongs to that may still lie behind it in the file.
-        if (decoded_++ == *most) end_at(frame->pts);
-        continue;
-      }
-      if (!source_.range().holds(frame->pts)) {
-        skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
-        continue;
-      }
-      ++decoded_;
-      require_limits(*frame);
-      return frame;
-    }
-    if (input_done_ || state_.cancelled()) return nullptr;
-    media::PacketPtr packet = source_.read();
-    if (!packet) {
-      if (!source_.ended()) return nullptr;
-      input_done_ = true;
-      decoder_->send(nullptr);
-    } else if (packet->stream_index == source_.video_index()) {
-      decoder_->send(packet.get());
-    } else {
-      copied.push_back(std::move(packet));
-    }
-    if (state_.options.strict && decoder_->damaged() + decoder_->concealed() + source_.damaged_packets() > 0)
-      throw_damaged();
-  }
-}
-
-void VideoJob::end_at(std::int64_t pts) {
-  source_.cut(pts);
-  cut_ = av_rescale_q(pts, source_.video().time_base, AV_TIME_BASE_Q);
-}
-
-void VideoJob::throw_damaged() const {
-  throw Error(ErrorCode::media,
-              fmt::format("{}: is damaged behind frame {} ({} damaged packets, {} damaged frames); without "
-                          "--strict what is damaged is skipped or repaired",
-                          source_.path().string(), decoded_, decoder_->damaged() + source_.damaged_packets(),
-                          decoder_->concealed()));
-}
-
-/// Headers may say less than is there.
-void VideoJob::require_limits(const AVFrame& frame) const {
-  const MediaLimits& limits = state_.options.media_limits;
-  if (decoded_ > limits.max_frames) {
-    throw Error(ErrorCode::limit,
-                fmt::format("{}: has more than {} frames, which is the limit (--limit frames=N)",
-                            source_.path().string(), limits.max_frames));
-  }
-  if (first_pts_known_ && static_cast<double>(frame.pts - first_pts_) * av_q2d(source_.video().time_base) >
-                              static_cast<double>(limits.max_seconds)) {
-    throw Error(ErrorCode::limit,
-                fmt::format("{}: is longer than {} seconds, which is the limit (--limit seconds=N)",
-                            source_.path().string(), limits.max_seconds));
-  }
-}
-
 void VideoJob::read_first_frame() {
   media::StreamPlan& plan = result_.streams;
   if (result_.container != nullptr) {
@@ -315,30 +219,11 @@ void VideoJob::read_first_frame() {
   }
   state_.notice(result_.streams.notices);
   const trace::StageClock::Scope timing(state_.clocks.decode);
-  bool aimed = source_.range().moves();
-  while (true) {
-    first_ = next_frame(early_);
-    // After a jump to the start of the range the first picture must lie before it, or some may be missing.
-    if (!aimed || (first_ && skipped_before_range_) || state_.cancelled()) break;
-    aimed = source_.go_further_back();
-    if (!aimed) break;
-    open_decoder();
-    early_.clear();
-    decoded_ = 0;
-    input_done_ = false;
-  }
-  if (first_) return;
-  if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
-  throw Error(ErrorCode::media,
-              fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)",
-                          source_.path().string(), source_.video_index(),
-                          decoder_->damaged() + source_.damaged_packets()));
+  first_ = reader_.first(early_);
 }
 
 void VideoJob::plan_pictures() {
   flow_.decoded = media::describe_video(source_.context(), source_.video(), *first_);
-  first_pts_ = first_->pts;
-  first_pts_known_ = true;
   expected_frames_ = source_.expected_frames();
   if (const auto most = state_.options.frames)
     expected_frames_ = expected_frames_ > 0 ? std::min(expected_frames_, *most) : *most;
@@ -381,11 +266,12 @@ void VideoJob::start_filter(const media::PictureFilterOptions& options) {
                                          : "high dynamic range is mapped to BT.709: the output has 8 bits a "
                                            "sample, which are too few for it");
   }
-  filter_ = std::make_unique<media::PictureFilter>(options, flow_.decoded);
-  filter_->send(first_.get());
-  first_ = next_frame(early_);
+  auto filter = std::make_unique<media::PictureFilter>(options, flow_.decoded);
+  const media::PictureFilter& started = *filter;
+  reader_.filter(std::move(filter), *first_);
+  first_ = reader_.next(early_);
   if (!first_) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
-  flow_.decoded = filter_->result();
+  flow_.decoded = started.result();
 }
 
 /// From decoded pictures to those that are written.
@@ -565,19 +451,19 @@ bool VideoJob::decode(Token& token) {
     token.copied = std::move(early_);
     token.decoded = std::move(first_);
   } else {
-    token.decoded = live_ ? live_->get(token.copied) : next_frame(token.copied);
+    token.decoded = live_ ? live_->get(token.copied) : reader_.next(token.copied);
   }
   for (; skip_ > 0 && token.decoded; --skip_) {
     ++next_number_;
-    token.decoded = next_frame(token.copied);
+    token.decoded = reader_.next(token.copied);
     token.copied.clear();  // a job that is resumed reads them again
   }
   if (!token.decoded) {
     early_ = std::move(token.copied);  // what lies behind the last picture
     return false;
   }
-  token.label = {next_number_++,
-                 static_cast<double>(token.decoded->pts - first_pts_) * av_q2d(flow_.decoded.time_base)};
+  token.label = {next_number_++, static_cast<double>(token.decoded->pts - reader_.first_pts()) *
+                                     av_q2d(flow_.decoded.time_base)};
   if (background_ && background_->moving()) {
     token.background = background_->at(token.label.seconds);
   }
@@ -728,7 +614,7 @@ void VideoJob::run_stages() {
     live_ = std::make_unique<LiveReader>(
         [this](std::vector<media::PacketPtr>& copied) {
           const trace::StageClock::Scope timing(state_.clocks.decode);
-          return next_frame(copied);
+          return reader_.next(copied);
         },
         [this] { source_.stop(); }, kMostWaiting);
   }
@@ -752,7 +638,7 @@ void VideoJob::run_stages() {
 /// Drains the encoder and ends the file.
 void VideoJob::finish_video() {
   JobReport& report = state_.report;
-  if (cut_) sink_->cut(*cut_);
+  if (reader_.cut()) sink_->cut(*reader_.cut());
   if (!report.interrupted) {
     for (media::PacketPtr& packet : early_) sink_->copy(std::move(packet));
   }
@@ -765,7 +651,7 @@ void VideoJob::finish_video() {
 
 void VideoJob::finish() {
   JobReport& report = state_.report;
-  report.interrupted = !input_done_;
+  report.interrupted = !complete_ && !reader_.ended();
   if (masks_) masks_->finish();
   if (sink_) {
     finish_video();
@@ -789,19 +675,7 @@ void VideoJob::finish() {
     state_.notice(fmt::format("{} frames of the live input were dropped: there was no time for them",
                               report.dropped_frames));
   }
-  report.damaged_packets = decoder_->damaged() + source_.damaged_packets();
-  if (report.damaged_packets > 0) {
-    state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept",
-                              report.damaged_packets));
-  }
-  if (decoder_->concealed() > 0)
-    state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible",
-                              decoder_->concealed()));
-  if (decoder_->retimed() > 0) {
-    state_.notice(
-        fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between",
-                    decoder_->retimed()));
-  }
+  reader_.report();
 }
 
 }  // namespace

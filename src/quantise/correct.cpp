@@ -39,6 +39,7 @@ std::vector<double> tap_shares(const ir::Graph& graph, const ir::Node& conv, std
 }  // namespace
 
 void add_means(const Tensor& picture, double weight, Means& means) {
+  if (picture.count() == 0) return;
   const std::int64_t channels = picture.dim(1), each = picture.count() / (picture.dim(0) * channels);
   means.resize(static_cast<std::size_t>(channels));
   const float* x = picture.data<float>();

@@ -227,7 +227,9 @@ class Decider {
   void try_halves(std::vector<std::pair<Variant, Agreement>>& good) {
     try {
       runtime::check_precision(Precision::bf16, question_.machine.isa);
+      (void)prepared();  // refuses networks whose shapes depend on data
     } catch (const Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
       report_.candidates.push_back({Precision::bf16, 0, 0, 0, 0, error.what()});
       return;
     }

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_network.h"
@@ -142,6 +144,38 @@ TEST_F(Part, FramesAreCountedAndSoundEndsWithThem) {
       EXPECT_EQ(packet_hashes(out, "a:0"), sounds) << frames;
     }
   }
+}
+
+// A stream that is announced behind the head of a transport stream, here while the decoder still waits for
+// more before it gives the first picture, has no place in the plan: it must not cost the job, nor be waited
+// for at the end of a range.
+TEST_F(Part, StreamsThatAppearLateAreLeftOut) {
+  const auto silent = scratch / "silent.ts", loud = scratch / "loud.ts", both = scratch / "both.ts";
+  const std::string encode =
+      "-vf noise=alls=100:allf=t -c:v libx264 -preset veryfast -qp 2 -bf 3 -muxdelay 0 ";
+  ffmpeg("-f lavfi -i testsrc2=s=640x480:r=25:d=0.08 " + encode + "{}", {silent});
+  ffmpeg("-f lavfi -i testsrc2=s=640x480:r=25:d=0.4 -f lavfi -i sine=d=0.4 " + encode +
+             "-c:a mp2 -output_ts_offset 0.08 {}",
+         {loud});
+  const std::string content = read_file(silent) + read_file(loud);
+  write_text(both, content);
+  ::signal(SIGPIPE, SIG_IGN);  // parts are read to their end only
+  const auto fifo = scratch / "fifo";
+  ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
+  // A file shows the stream at its end, but not its sample rate; a pipe shows nothing of it beforehand.
+  for (const auto& from : {both, fifo})
+    for (const bool part : {false, true}) {
+      std::jthread writer([&, given = from] {
+        if (given == fifo) std::ofstream(fifo, std::ios::binary) << content;
+      });
+      JobOptions options = job(from, scratch / "out.mkv", Effect::blur);
+      options.overwrite = true;
+      options.input_options = {{"probesize", "5000"}, {"analyzeduration", "0"}};
+      if (part) options.duration = 0.2;
+      const JobReport report = pipeline::run(options, {}, bright());
+      EXPECT_EQ(report.frames, part ? 5 : 12) << from;
+      EXPECT_EQ(stream_value(scratch / "out.mkv", "a:0", "codec_name"), "") << from;
+    }
 }
 
 TEST_F(Part, StartAndFramesGoTogetherAndThePicturesAreTheRightOnes) {

@@ -20,10 +20,7 @@ bool takes_residual(const Edit& edit, std::size_t index) {
 bool fuse(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node& add = graph.nodes[index];
-  if (add.op != "Add" || add.inputs.size() != 2 || add.inputs[0] == add.inputs[1]) return false;
-  const Shape* a = known_shape(graph, add.inputs[0]);
-  const Shape* b = known_shape(graph, add.inputs[1]);
-  if (a == nullptr || b == nullptr || *a != *b) return false;
+  if (!adds_equal_shapes(graph, add)) return false;
   std::optional<std::size_t> chosen;
   std::size_t slot = 0;
   for (std::size_t k = 0; k < 2; ++k) {

@@ -25,10 +25,7 @@ bool takes_residual(const Edit& edit, std::size_t index) {
 bool fuse(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node& add = graph.nodes[index];
-  if (add.op != "Add" || add.inputs.size() != 2 || add.inputs[0] == add.inputs[1]) return false;
-  const Shape* a = known_shape(graph, add.inputs[0]);
-  const Shape* b = known_shape(graph, add.inputs[1]);
-  if (a == nullptr || b == nullptr || *a != *b) return false;
+  if (!adds_equal_shapes(graph, add)) return false;
   for (std::size_t slot = 0; slot < 2; ++slot) {
     const std::optional<std::size_t> found = edit.producer(add.inputs[slot], "Conv");
     if (!found || !takes_residual(edit, *found)) continue;

@@ -1,5 +1,6 @@
 #include "compiler/passes/merge_pointwise.h"
 
+#include <algorithm>
 #include <array>
 
 #include "compiler/pointwise.h"
@@ -39,14 +40,16 @@ bool merge(Edit& edit, std::size_t index) {
   std::vector<float> bias(static_cast<std::size_t>(out));
   const Tensor* a_bias = first.has_input(2) ? graph.constant_input(first, 2) : nullptr;
   const Tensor* b_bias = second.has_input(2) ? graph.constant_input(second, 2) : nullptr;
+  std::vector<double> sums(static_cast<std::size_t>(in));
   for (std::int64_t o = 0; o < out; ++o) {
     const float* row = b->data<float>() + o * middle;
-    for (std::int64_t i = 0; i < in; ++i) {
-      double sum = 0;
-      for (std::int64_t m = 0; m < middle; ++m)
-        sum += static_cast<double>(row[m]) * static_cast<double>(a->data<float>()[m * in + i]);
-      filters[static_cast<std::size_t>(o * in + i)] = static_cast<float>(sum);
-    }
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (std::int64_t m = 0; m < middle; ++m)
+      for (std::int64_t i = 0; i < in; ++i)
+        sums[static_cast<std::size_t>(i)] +=
+            static_cast<double>(row[m]) * static_cast<double>(a->data<float>()[m * in + i]);
+    for (std::int64_t i = 0; i < in; ++i)
+      filters[static_cast<std::size_t>(o * in + i)] = static_cast<float>(sums[static_cast<std::size_t>(i)]);
     double sum = b_bias != nullptr ? static_cast<double>(b_bias->data<float>()[o]) : 0;
     for (std::int64_t m = 0; a_bias != nullptr && m < middle; ++m)
       sum += static_cast<double>(row[m]) * static_cast<double>(a_bias->data<float>()[m]);

@@ -168,21 +168,7 @@ struct Int {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p),
                    _mm256_castsi256_si128(_mm256_permute4x64_epi64(words, 0x08)));
 }
-[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
-  if (n == kLanes) return load(p);
-  Bf16 some[kLanes] = {};
-  for (int i = 0; i < n; ++i) some[i] = p[i];
-  return load(some);
-}
-[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
-  if (n == kLanes) {
-    store(p, a);
-    return;
-  }
-  Bf16 some[kLanes];
-  store(some, a);
-  for (int i = 0; i < n; ++i) p[i] = some[i];
-}
+#include "cpu/simd/bf16_first.inl"
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
 struct Sums {

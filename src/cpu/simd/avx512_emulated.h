@@ -243,16 +243,7 @@ struct Int {
   _mm_storeu_si128(half, narrow_eight(a.lo));
   _mm_storeu_si128(half + 1, narrow_eight(a.hi));
 }
-[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
-  Bf16 some[kLanes] = {};
-  for (int i = 0; i < n; ++i) some[i] = p[i];
-  return load(some);
-}
-[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
-  Bf16 some[kLanes];
-  store(some, a);
-  for (int i = 0; i < n; ++i) p[i] = some[i];
-}
+#include "cpu/simd/bf16_first.inl"
 /// Denormal numbers as zeros of their sign.
 [[gnu::always_inline]] inline __m256 flush(__m256 a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);

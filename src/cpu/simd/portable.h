@@ -194,21 +194,7 @@ struct Int {
   const __m128i words = _mm_srai_epi32(all, 16);
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(words, words));
 }
-[[gnu::always_inline]] inline Vec load_first(const Bf16* p, int n) {
-  if (n == kLanes) return load(p);
-  Bf16 some[kLanes] = {};
-  for (int i = 0; i < n; ++i) some[i] = p[i];
-  return load(some);
-}
-[[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
-  if (n == kLanes) {
-    store(p, a);
-    return;
-  }
-  Bf16 some[kLanes];
-  store(some, a);
-  for (int i = 0; i < n; ++i) p[i] = some[i];
-}
+#include "cpu/simd/bf16_first.inl"
 
 /// Sums of products of small integers. Words hold two integers of 16 bits or four of 8.
 struct Sums {

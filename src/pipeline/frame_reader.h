@@ -1,0 +1,61 @@
+// The pictures of a video that a job wants, in order: decoded, within the range and the limits, and through
+// the filter that the job found necessary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "media/decoder.h"
+#include "media/picture_filter.h"
+#include "media/source.h"
+#include "pipeline/job_state.h"
+
+namespace saccade::pipeline {
+
+/// One thread at a time.
+class FrameReader {
+ public:
+  /// Both must outlive it. Throws as media::Decoder.
+  FrameReader(JobState& state, media::Source& source);
+
+  /// The first picture, however far back it takes to find it; to be asked for once, before next(). Throws
+  /// Error(media) where none can be decoded, Error(interrupted).
+  media::FramePtr first(std::vector<media::PacketPtr>& copied);
+  /// The next picture, or null at the end and where the job is cancelled. Packets of other streams that come
+  /// before it are added to `copied`. Throws Error(media) for damage under `strict`, Error(limit).
+  media::FramePtr next(std::vector<media::PacketPtr>& copied);
+  /// Puts a filter between decoder and next(), `first` being the first picture that goes through it.
+  void filter(std::unique_ptr<media::PictureFilter> filter, const AVFrame& first);
+
+  /// Whether all of the input, or of the range, was read.
+  bool ended() const noexcept { return input_done_; }
+  /// Time of the first picture, in ticks of the input's video.
+  std::int64_t first_pts() const noexcept { return first_pts_.value_or(0); }
+  /// Where other streams end, in microseconds, if the range ends by a number of pictures.
+  std::optional<std::int64_t> cut() const noexcept { return cut_; }
+  std::int64_t damaged_packets() const noexcept { return decoder_->damaged() + source_.damaged_packets(); }
+  /// What was damaged or mended, for the report.
+  void report() const;
+
+ private:
+  void open_decoder();
+  media::FramePtr decoded(std::vector<media::PacketPtr>& copied);
+  void end_at(std::int64_t pts);
+  void require_undamaged() const;
+  void require_limits(const AVFrame& frame) const;
+
+  JobState& state_;
+  media::Source& source_;
+  std::unique_ptr<media::Decoder> decoder_;
+  std::unique_ptr<media::PictureFilter> filter_;
+  bool filter_ended_ = false;
+  bool input_done_ = false;
+  std::int64_t decoded_ = 0;  ///< pictures of the range so far
+  bool skipped_before_range_ = false;
+  std::optional<std::int64_t> cut_;
+  std::optional<std::int64_t> first_pts_;
+};
+
+}  // namespace saccade::pipeline
