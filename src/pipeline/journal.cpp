@@ -67,8 +67,8 @@ WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool ov
     // The other process may have finished, and removed the folder, between opening and locking.
     struct stat opened {
     }, named{};
-    if (!locked || ::fstat(lock_, &opened) != 0 ||
-        ::stat(path_.c_str(), &named) != 0 || opened.st_ino != named.st_ino)
+    if (!locked || ::fstat(lock_, &opened) != 0 || ::stat(path_.c_str(), &named) != 0 ||
+        opened.st_ino != named.st_ino)
       throw Error(ErrorCode::io, path_.string() + ": another process works on it");
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       if (!is_ours(entry.path())) {
