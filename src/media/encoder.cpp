@@ -496,6 +496,9 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   }
   set_quality(c, choice, options);
   set_hdr_metadata(c, format);
+  // Several pictures at once make x265 choose by what happens to be ready.
+  if (options.reproducible && std::string_view(choice.codec->name) == "libx265")
+    add_options(c, "x265-params", "frame-threads=1");
   for (const auto& [name, value] : options.extra) {
     if (is_x26x(*choice.codec)) require_known(*choice.codec, name, value);
     const bool list = name == "x264-params" || name == "x264opts" || name == "x265-params";

@@ -26,6 +26,7 @@ struct EncoderOptions {
   int threads = 0;            ///< 0: as many as the encoder finds good
   AVRational time_base{0, 1};  ///< of the packets; 0: that of the pictures
   bool reorder = true;         ///< pictures may be stored in another order than they are shown
+  bool reproducible = false;   ///< the same pictures give the same bytes each time, even if that takes longer
   std::vector<std::pair<std::string, std::string>> extra;  ///< further options of the encoder
 };
 

@@ -109,17 +109,17 @@ std::optional<std::array<std::int32_t, 9>> tagged_display_matrix(const std::file
   struct Turn {
     int a, b, c, d;
   };
-  constexpr Turn kTurns[9] = {{},
-                              {},
-                              {-1, 0, 0, 1},
-                              {-1, 0, 0, -1},
-                              {1, 0, 0, -1},
-                              {0, 1, 1, 0},
-                              {0, 1, -1, 0},
-                              {0, -1, -1, 0},
-                              {0, -1, 1, 0}};
+  constexpr Turn kUpright[9] = {{},
+                                {},
+                                {-1, 0, 0, 1},
+                                {-1, 0, 0, -1},
+                                {1, 0, 0, -1},
+                                {0, 1, 1, 0},
+                                {0, 1, -1, 0},
+                                {0, -1, -1, 0},
+                                {0, -1, 1, 0}};
   if (orientation < 2 || orientation > 8) return std::nullopt;
-  const Turn& t = kTurns[orientation];
+  const Turn& t = kUpright[orientation];
   constexpr std::int32_t kOne = 1 << 16;
   return std::array<std::int32_t, 9>{t.a * kOne, t.b * kOne, 0, t.c * kOne, t.d * kOne, 0, 0, 0, 1 << 30};
 }

@@ -314,6 +314,7 @@ void VideoJob::plan_flow() {
                      .threads = 0,
                      .extra = options.encoder_options};
   if (options.threads > 0) result_.encoder.threads = options.threads;
+  result_.encoder.reproducible = resumable();
   if (resumable() && options.threads == 0) {
     // What an encoder makes may depend on its threads: their number must not be left to chance.
     result_.encoder.threads = state_.threads + state_.threads / 2;
