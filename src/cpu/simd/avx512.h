@@ -189,7 +189,12 @@ struct Int {
 /// c + the products of the two bfloat16 of each word: the upper ones are added first, each sum rounded;
 /// denormal numbers count as zeros.
 [[gnu::always_inline]] inline Vec add_bf16_pairs(Vec c, Int a, Int b) {
+#ifdef __clang__  // whose version 16 does not survive the loops over its intrinsic
+  asm("vdpbf16ps %2, %1, %0" : "+v"(c.v) : "v"(a.v), "vm"(b.v));
+  return c;
+#else
   return {_mm512_dpbf16_ps(c.v, reinterpret_cast<__m512bh>(a.v), reinterpret_cast<__m512bh>(b.v))};
+#endif
 }
 #endif
 
