@@ -396,13 +396,14 @@ void fit_container(const AVOutputFormat& container, const AVStream& input, const
   const std::string_view name = container.name;
   options.reorder = name != "avi" && !name.starts_with("asf");
   const AVRational rate = input.r_frame_rate, average = input.avg_frame_rate;
-  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && choice.codec->supported_framerates == nullptr))
-    return;
+  // The unit of time is all that a Y4M file says of its rate.
+  const bool fixed = choice.codec->supported_framerates != nullptr || name == "yuv4mpegpipe";
+  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && !fixed)) return;
   // Where the pictures do not come evenly, AVI gets their own unit of time, and empty packets in between.
   constexpr double kTolerance = 0.01;
   const bool even =
       average.num <= 0 || average.den <= 0 || std::abs(av_q2d(average) / av_q2d(rate) - 1) < kTolerance;
-  if (even || choice.codec->supported_framerates != nullptr) options.time_base = av_inv_q(rate);
+  if (even || fixed) options.time_base = av_inv_q(rate);
 }
 
 namespace {

@@ -54,7 +54,7 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                              const EncoderOptions& options, std::span<const AVPixelFormat> among = {});
 
 /// Sets what the container asks of the encoder's timing: AVI counts frames and, like ASF, has no place for a
-/// time of showing; MPEG-1 and MPEG-2 know fixed rates only.
+/// time of showing; MPEG-1, MPEG-2 and Y4M know fixed rates only.
 void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
                    EncoderOptions& options);
 

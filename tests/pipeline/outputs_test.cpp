@@ -390,6 +390,14 @@ TEST_F(Outputs, FormatsOnAPipe) {
   JobOptions options = job(in_, scratch_ / "pictures.y4m", Effect::blur);
   run(options, everything());
   EXPECT_TRUE(raw_frames(options.output, "yuv420p") == raw_frames(in_, "yuv420p"));
+  for (const char* rate : {"24", "30000/1001", "59.94"}) {
+    const auto clip = scratch_ / "clip.mp4", result = scratch_ / "clip.y4m";
+    for (const auto& old : {clip, result}) std::filesystem::remove(old);
+    ffmpeg("-f lavfi -i testsrc2=s=64x48:r={}:d=1 -c:v libx264 -bf 2 {}", {rate, clip});
+    run(job(clip, result, Effect::blur));
+    EXPECT_EQ(stream_value(result, "v:0", "r_frame_rate"), stream_value(clip, "v:0", "r_frame_rate"));
+    EXPECT_EQ(frame_times(result).size(), frame_times(clip).size());
+  }
 }
 
 TEST_F(Outputs, DryRunMakesNothing) {
