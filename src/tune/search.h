@@ -1,0 +1,71 @@
+// The search for the fastest way to run a job, over whatever a caller can measure.
+//
+// One group of settings after the other; within a group successive halving (Jamieson and Talwalkar,
+// "Non-stochastic best arm identification and hyperparameter optimization", AISTATS 2016): all candidates on
+// few frames, the better half on twice as many, and so on. Every pass runs the best so far beside the
+// candidates, in turning order, and compares within the pass: a machine that is slower for a while is slower
+// for all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace saccade::tune {
+
+/// Settings by name, as on the command line and in files, and their values; what is not named is as it was.
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// `base` with `change` on top.
+Settings combined(Settings base, const Settings& change);
+
+/// Candidates that compete with one another: each changes what the best so far has.
+struct Group {
+  std::string name;
+  std::vector<Settings> candidates;
+};
+
+struct Measured {
+  double seconds = 0;   ///< a frame; above 0
+  std::string refused;  ///< why these settings are out of the question: a bound they break, an error
+  std::string note;     ///< for the report: what they cost beside time
+};
+
+/// Runs `frames` frames with those settings. Throws to end the search.
+using Measure = std::function<Measured(const Settings& settings, std::int64_t frames)>;
+
+struct SearchOptions {
+  double budget_seconds = 60;  ///< no measurement is begun that would end behind it, as far as can be told
+  std::int64_t first_frames = 24;  ///< of the first pass
+  std::int64_t most_frames = 240;
+  double least_gain = 0.01;  ///< a gain below that is none
+  int final_passes = 5;  ///< in which the winner must be faster than where the search began, beyond the noise
+  std::function<double()> now;  ///< seconds; for tests. Empty: the machine's clock
+};
+
+struct Tried {
+  std::string group;
+  Settings settings;        ///< all of them
+  double speed = 0;         ///< frames a second over those of the settings the search began with; 0: refused
+  double noise = 0;         ///< median absolute deviation of `speed` over the passes
+  std::int64_t frames = 0;  ///< measured altogether
+  std::string verdict;      ///< in words
+};
+
+struct SearchResult {
+  Settings best;     ///< empty: the settings that the search began with
+  double speed = 1;  ///< of `best`, over those
+  double noise = 0;
+  double seconds = 0;  ///< that the search took
+  std::string
+      start_refused;     ///< what the settings it began with break, if so: then `best` keeps it at any speed
+  bool complete = true;  ///< false: the budget ended it before every group had its turn
+  std::vector<Tried> tried;  ///< in the order of the groups
+};
+
+/// Never returns settings that were slower than those it began with, or faster by no more than the noise.
+SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options);
+
+}  // namespace saccade::tune
