@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "saccade/bottleneck.h"
 #include "saccade/error.h"
 #include "saccade/isa.h"
 #include "saccade/limits.h"
@@ -102,6 +103,9 @@ struct JobOptions {
 
   bool overwrite = false;  ///< without it an existing output is refused
   bool dry_run = false;    ///< decide and check everything, write nothing
+  /// Say at the end what limited the job and what would help (`JobReport::bottleneck`); takes a second or two
+  /// of trials.
+  bool detect_bottlenecks = false;
   /// A video is encoded in parts, which lie in the folder OUTPUT.resume until the result is put together.
   bool resumable = false;
   /// Goes on with the parts that an earlier run with the same options left (none: begins anew). Implies
@@ -122,6 +126,7 @@ struct JobProgress {
 };
 
 struct JobReport;
+class Profiler;
 
 struct JobCallbacks {
   /// Called once, when everything is decided and before the first frame is worked on: the report without its
@@ -130,6 +135,9 @@ struct JobCallbacks {
   std::function<void(const JobProgress&)> progress;
   /// Once set, the job finishes what is under way and ends; the result is kept as STEM.partial.EXT.
   const std::atomic<bool>* cancel = nullptr;
+  /// Gets spans of every stage, layer, queue and copy, by thread and frame; its schedule counts frames. Must
+  /// outlive the job. Null: nothing is recorded, at no cost.
+  Profiler* profiler = nullptr;
 };
 
 struct StageReport {
@@ -145,10 +153,11 @@ struct JobReport {
   double seconds = 0;              ///< wall time from opening the input to the finished file
   double frames_per_second = 0;    ///< over the time in which frames were processed
   std::vector<StageReport> stages;
-  std::string limiting_stage;          ///< where more speed would have helped most
-  std::int64_t peak_memory_bytes = 0;  ///< of the process so far
-  bool interrupted = false;            ///< `cancel` was set before the end
-  std::filesystem::path output;        ///< what was written; the partial file of an interrupted job
+  std::optional<BottleneckReport> bottleneck;  ///< where it was asked for
+  std::string limiting_stage;                  ///< where more speed would have helped most
+  std::int64_t peak_memory_bytes = 0;          ///< of the process so far
+  bool interrupted = false;                    ///< `cancel` was set before the end
+  std::filesystem::path output;                ///< what was written; the partial file of an interrupted job
   std::int64_t output_bytes = 0;
 
   std::string input_summary;             ///< "1920x1080 h264 yuv420p, 29.97 fps"

@@ -19,6 +19,8 @@
 
 namespace saccade {
 
+class Profiler;
+
 namespace ir {
 class Graph;
 }
@@ -67,6 +69,8 @@ struct ContextOptions {
   /// Threads that share one execution (latency mode). 1 runs on the calling thread alone. Results do not
   /// depend on it.
   int threads = 1;
+  /// Gets a span for each layer of each run; must outlive the context. Null: nothing is recorded, at no cost.
+  Profiler* profiler = nullptr;
 };
 
 class Context;

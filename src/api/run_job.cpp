@@ -1,20 +1,42 @@
 // Where a job meets the backend of this machine.
+#include <optional>
+
 #include "cpu/target.h"
+#include "job_network.h"
 #include "pipeline/job.h"
 #include "pipeline/model_network.h"
 #include "saccade/job.h"
 #include "saccade/model.h"
+#include "trials.h"
 
 namespace saccade {
 
+std::unique_ptr<pipeline::Network> api::network_of(const JobOptions& options, const JobCallbacks& callbacks) {
+  return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache), cpu::target(),
+                                {.max_isa = options.max_isa,
+                                 .max_memory = options.max_memory,
+                                 .precision = pipeline::precision_options(options, callbacks)});
+}
+
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {
-  return pipeline::run(options, callbacks, [&] {
-    return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache),
-                                  cpu::target(),
-                                  {.max_isa = options.max_isa,
-                                   .max_memory = options.max_memory,
-                                   .precision = pipeline::precision_options(options, callbacks)});
-  });
+  if (!options.detect_bottlenecks || options.dry_run)
+    return pipeline::run(options, callbacks, [&] { return api::network_of(options, callbacks); });
+  std::optional<Plan> plan;
+  pipeline::Measurements measured;
+  JobReport report = pipeline::run(
+      options, callbacks,
+      [&] {
+        auto network = api::network_of(options, callbacks);
+        plan = *network->plan();
+        return network;
+      },
+      &measured);
+  profile::Trials trials;
+  trials.encode = measured.encode_trial;
+  api::add_trials(options, *plan, trials);
+  const api::MachineLimits limits = api::measure_limits(*plan, report.isa, 1);
+  report.bottleneck = profile::judge(options, measured, limits.facts, trials);
+  return report;
 }
 
 }  // namespace saccade

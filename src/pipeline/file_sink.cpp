@@ -15,6 +15,7 @@ FileSink::FileSink(const ResultPlan& plan, const media::Source& source,
 
 void FileSink::copy(media::PacketPtr packet) {
   const trace::StageClock::Scope timing(clocks_.write);
+  const trace::Span copying(clocks_.recorder, clocks_.copy_packet, packet->size);
   muxer_.write_copy(std::move(packet));
 }
 

@@ -73,7 +73,11 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
       return frame;
     }
     if (input_done_ || state_.cancelled()) return nullptr;
-    media::PacketPtr packet = source_.read();
+    media::PacketPtr packet;
+    {
+      const trace::StageClock::Scope timing(state_.clocks.read);
+      packet = source_.read();
+    }
     if (!packet) {
       if (!source_.ended()) return nullptr;
       input_done_ = true;

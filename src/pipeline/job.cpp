@@ -15,6 +15,7 @@
 #include "pipeline/job_state.h"
 #include "pipeline/picture.h"
 #include "platform/thread_pool.h"
+#include "saccade/profiler.h"
 
 namespace saccade {
 
@@ -87,17 +88,46 @@ void report_stages(JobState& state) {
       {"encode", &clocks.encode}, {"write", &clocks.write}};
   double known_cpu = 0;
   for (const auto& [name, clock] : stages) known_cpu += clock->cpu_seconds();
+  state.measured.encoder_cpu = std::max(0.0, process_cpu - known_cpu);
   double most = -1;
   for (const auto& [name, clock] : stages) {
     if (clock->count() == 0) continue;
     StageReport stage{name, clock->seconds(), clock->cpu_seconds(), clock->count()};
-    if (clock == &clocks.encode) stage.cpu_seconds += std::max(0.0, process_cpu - known_cpu);
+    if (clock == &clocks.encode) stage.cpu_seconds += state.measured.encoder_cpu;
     if (stage.cpu_seconds > most) {
       most = stage.cpu_seconds;
       state.report.limiting_stage = name;
     }
     state.report.stages.push_back(std::move(stage));
   }
+}
+
+StageTime time_of(const trace::StageClock& clock) { return {clock.seconds(), clock.cpu_seconds()}; }
+StageTime without(const StageTime& whole, const StageTime& part) {
+  return {std::max(0.0, whole.wall - part.wall), std::max(0.0, whole.cpu - part.cpu)};
+}
+
+/// What the stages' clocks say; the job itself filled in the rest.
+Measurements measure(const JobState& state) {
+  const StageClocks& clocks = state.clocks;
+  Measurements m = state.measured;
+  m.frames = state.report.frames - state.report.frames_before;
+  m.threads = state.threads;
+  m.cpus = platform::available_cpus();
+  m.live = state.options.live;
+  m.read = time_of(clocks.read);
+  m.decode = without(time_of(clocks.decode), m.read);
+  m.convert = time_of(clocks.convert);
+  m.preprocess = time_of(clocks.preprocess);
+  m.infer = time_of(clocks.infer);
+  m.mask = time_of(clocks.mask);
+  m.composite = time_of(clocks.composite);
+  m.prepare = time_of(clocks.prepare);
+  m.encode = without(time_of(clocks.encode), m.prepare);
+  m.write = time_of(clocks.write);
+  m.queued_for_process = clocks.queued_for_process.seconds();
+  m.queued_for_encode = clocks.queued_for_encode.seconds();
+  return m;
 }
 
 }  // namespace
@@ -296,7 +326,8 @@ PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks
   return precision;
 }
 
-JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network) {
+JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network,
+              Measurements* measured) {
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
   media::Source source(options.input, source_options(options, callbacks.cancel));
@@ -307,7 +338,9 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
                  .network = *network,
                  .start = start,
                  .clocks = {},
-                 .report = {}};
+                 .report = {},
+                 .measured = {}};
+  if (callbacks.profiler != nullptr) state.clocks.attach(callbacks.profiler->recorder());
   state.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
   state.threads = options.threads > 0 ? options.threads : platform::available_cpus();
   state.report.spec = network->spec();
@@ -323,6 +356,7 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   JobReport& report = state.report;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - state.start).count();
   report_stages(state);
+  if (measured != nullptr) *measured = measure(state);
   report.peak_memory_bytes = peak_memory();
   if (report.frames_per_second == 0 && report.seconds > 0)
     report.frames_per_second = static_cast<double>(report.frames) / report.seconds;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pipeline/choose_precision.h"
+#include "pipeline/measurements.h"
 #include "pipeline/network.h"
 #include "pipeline/processor.h"
 #include "saccade/job.h"
@@ -20,8 +21,9 @@ using NetworkFactory = std::function<std::unique_ptr<Network>()>;
 /// The options of a job that concern precision.
 PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks);
 
-/// Runs the job; see saccade::run_job.
-JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network);
+/// Runs the job; see saccade::run_job. `measured` (may be null) gets what it did with its time.
+JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const NetworkFactory& make_network,
+              Measurements* measured = nullptr);
 
 /// What can be refused without looking into any file: out-of-range options, an output that exists or is an
 /// input.

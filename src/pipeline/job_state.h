@@ -12,6 +12,7 @@
 #include "pipeline/background.h"
 #include "pipeline/frame_output.h"
 #include "pipeline/job.h"
+#include "pipeline/measurements.h"
 #include "pipeline/network.h"
 #include "pipeline/processor.h"
 
@@ -27,6 +28,7 @@ struct JobState {
   std::chrono::nanoseconds cpu_start = trace::process_cpu_time();
   StageClocks clocks;
   JobReport report;
+  Measurements measured;
 
   bool cancelled() const noexcept {
     return callbacks.cancel != nullptr && callbacks.cancel->load(std::memory_order_relaxed);

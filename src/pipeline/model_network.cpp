@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "runtime/context.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan.h"
 #include "runtime/real_ends.h"
@@ -39,6 +40,7 @@ class ModelRun : public NetworkRun {
     context_.run(inputs_, outputs_);
     return outputs_[output_].raw();
   }
+  void record(trace::Recorder& recorder) override { context_.impl().record(&recorder); }
 
  private:
   Context context_;
@@ -66,6 +68,7 @@ class ModelNetwork : public Network {
   int input_height() const override { return static_cast<int>(plan_.inputs().front().shape[axes_.height]); }
   vision::OutputLayout output() const override { return output_; }
   PrecisionReport precision() const override { return precision_; }
+  const Plan* plan() const override { return &plan_; }
   std::unique_ptr<NetworkRun> make_run(int threads) const override {
     return std::make_unique<ModelRun>(plan_, output_index_, threads);
   }

@@ -7,7 +7,12 @@
 #include "saccade/isa.h"
 #include "saccade/model_spec.h"
 #include "saccade/precision.h"
+#include "trace/recorder.h"
 #include "vision/mask.h"
+
+namespace saccade {
+class Plan;
+}
 
 namespace saccade::pipeline {
 
@@ -19,6 +24,8 @@ class NetworkRun {
   virtual float* input() = 0;
   /// Runs and returns the output tensor's data, valid until the next run.
   virtual const void* run() = 0;
+  /// From now on each run leaves a span for each layer there.
+  virtual void record(trace::Recorder& /*recorder*/) {}
 };
 
 /// Immutable, shared by threads.
@@ -33,6 +40,8 @@ class Network {
   virtual vision::OutputLayout output() const = 0;
   /// What it computes in, and why.
   virtual PrecisionReport precision() const { return {}; }
+  /// What it was compiled to; null where it was not.
+  virtual const Plan* plan() const { return nullptr; }
   /// `threads` share one execution.
   virtual std::unique_ptr<NetworkRun> make_run(int threads) const = 0;
 };

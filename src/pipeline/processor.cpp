@@ -155,9 +155,13 @@ media::FramePtr Processor::mask(const AVFrame& result, Worker& worker) const {
   }
   media::FramePtr frame = mask_pool_->get();
   const std::size_t row_bytes = static_cast<std::size_t>(alpha.width) * (mask_bits_ > 8 ? 2 : 1);
-  for (int y = 0; y < alpha.height; ++y) {
-    std::memcpy(frame->data[0] + std::ptrdiff_t{y} * frame->linesize[0], alpha.data + alpha.stride * y,
-                row_bytes);
+  {
+    const trace::Span copying(clocks_.recorder, clocks_.copy_mask,
+                              2 * alpha.height * static_cast<std::int64_t>(row_bytes));
+    for (int y = 0; y < alpha.height; ++y) {
+      std::memcpy(frame->data[0] + std::ptrdiff_t{y} * frame->linesize[0], alpha.data + alpha.stride * y,
+                  row_bytes);
+    }
   }
   frame->pts = result.pts;
   frame->pkt_duration = result.pkt_duration;
@@ -176,6 +180,7 @@ Processor::~Processor() = default;
 std::unique_ptr<Worker> Processor::make_worker(int threads) const {
   std::unique_ptr<Worker> worker(new Worker);
   worker->network_ = network_.make_run(threads);
+  if (clocks_.recorder != nullptr) worker->network_->record(*clocks_.recorder);
   worker->alpha_ =
       vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
   if (mask_masker_) worker->mask_ = vision::Plane(flow_.work.width, flow_.work.height, mask_bits_);
@@ -247,6 +252,7 @@ media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background
   media::FramePtr clean;
   if (decontaminator_) {  // on a copy: decoders still look at their pictures
     clean = work_pool_.get();
+    const trace::Span copying(clocks_.recorder, clocks_.copy_picture);
     media::check(av_frame_copy(clean.get(), source.get()), "copying a picture");
     decontaminator_->run(writable_view_of(*clean, work_spec_), worker.alpha_.view(), worker.workspace_);
     composite.source = view_of(*clean, work_spec_);

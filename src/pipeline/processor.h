@@ -10,8 +10,8 @@
 #include "media/video_format.h"
 #include "pipeline/background.h"
 #include "pipeline/network.h"
+#include "pipeline/stage_clocks.h"
 #include "saccade/job.h"
-#include "trace/stage_clock.h"
 #include "vision/composite.h"
 #include "vision/decontaminate.h"
 #include "vision/mask.h"
@@ -19,11 +19,6 @@
 #include "vision/refine.h"
 
 namespace saccade::pipeline {
-
-/// Time spent in each stage of a job.
-struct StageClocks {
-  trace::StageClock decode, convert, preprocess, infer, mask, composite, encode, write;
-};
 
 /// How pictures change form on their way: decoded -> (converted, turned) -> work -> result.
 struct PictureFlow {

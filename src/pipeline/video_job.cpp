@@ -16,6 +16,7 @@
 #include "media/muxer.h"
 #include "media/picture_filter.h"
 #include "media/stream_plan.h"
+#include "pipeline/encode_trial.h"
 #include "pipeline/file_sink.h"
 #include "pipeline/frame_output.h"
 #include "pipeline/frame_reader.h"
@@ -24,6 +25,7 @@
 #include "pipeline/mask_video.h"
 #include "pipeline/picture.h"
 #include "pipeline/segment_sink.h"
+#include "platform/machine.h"
 #include "platform/thread_pool.h"
 
 namespace saccade::pipeline {
@@ -49,10 +51,14 @@ struct Token {
   std::vector<media::PacketPtr>
       copied;  ///< packets of other streams that lay before this picture in the file
   FrameLabel label;
+  std::chrono::steady_clock::time_point left;  ///< the last stage
   std::atomic<std::uint32_t> turn{0};
 
   void enter() const noexcept { (void)turn.load(std::memory_order_acquire); }
-  void leave() noexcept { turn.fetch_add(1, std::memory_order_release); }
+  void leave() noexcept {
+    left = std::chrono::steady_clock::now();
+    turn.fetch_add(1, std::memory_order_release);
+  }
 };
 
 AVPixelFormat turnable(AVPixelFormat format) {
@@ -109,6 +115,7 @@ class VideoJob {
   void start_filter(const media::PictureFilterOptions& options);
   void process(Token& token);
   void encode(Token& token);
+  void measure(int token_count);
   void report_progress();
   std::string_view busiest_stage() const;
   template <class F>
@@ -127,6 +134,7 @@ class VideoJob {
   std::unique_ptr<Processor> processor_;
   std::unique_ptr<WorkFolder> folder_;
   std::unique_ptr<VideoSink> sink_;
+  std::shared_ptr<EncodeTrial> trial_;  ///< where a verdict on the job is asked for
   std::size_t notices_told_ = 0;
   std::unique_ptr<FrameOutput> frames_;  ///< an output that is no stream of video
   std::unique_ptr<FrameOutput> masks_;   ///< the second output
@@ -145,6 +153,7 @@ class VideoJob {
   bool complete_ = false;             ///< an earlier run has finished all pictures
   std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
   std::chrono::steady_clock::time_point first_time_;
+  double idle_before_ = -1;
 
   std::atomic<bool> started_{false};
   std::atomic<std::uint64_t> visits_{0};
@@ -424,6 +433,7 @@ void VideoJob::open_encoder() {
   } else {
     sink_ = std::make_unique<FileSink>(result_, source_, std::move(file_), state_.clocks);
   }
+  if (state_.options.detect_bottlenecks) trial_ = std::make_shared<EncodeTrial>(result_);
   skip_ = sink_->pictures_before();
   state_.report.frames = state_.report.frames_before = skip_;
   notices_told_ = sink_->notices().size();
@@ -485,6 +495,7 @@ void VideoJob::process(Token& token) {
     token.result = processor_->run(*token.decoded, token.background.get(), *worker);
     media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, *worker) : nullptr;
     const trace::StageClock::Scope timing(state_.clocks.encode);
+    const trace::StageClock::Scope preparing(state_.clocks.prepare);
     if (masks_) token.mask = masks_->prepare(media::share(*mask), token.label);
     if (frames_) {
       token.picture = frames_->prepare(bare_masks_ ? std::move(mask) : std::move(token.result), token.label);
@@ -509,6 +520,7 @@ void VideoJob::encode(Token& token) {
     if (masks_) masks_->write(std::move(token.mask), token.label);
     if (frames_) frames_->write(std::move(token.picture), token.label);
   }
+  if (trial_) trial_->keep(*token.result);
   if (sink_) sink_->write(*token.result);
   token.result.reset();
   ++state_.report.frames;
@@ -546,6 +558,7 @@ bool VideoJob::decode_stage(Token*& token) {
     free_tokens_.pop_back();
   }
   bool more = false;
+  const trace::FrameScope frame(state_.clocks.recorder, next_number_);
   guarded([&] { more = decode(*token); });
   token->leave();
   return more;
@@ -553,6 +566,8 @@ bool VideoJob::decode_stage(Token*& token) {
 
 void VideoJob::process_stage(Token* token) {
   token->enter();
+  const trace::FrameScope frame(state_.clocks.recorder, token->label.number);
+  state_.clocks.queued_for_process.add_since(token->left);
   guarded([&] { process(*token); });
   token->leave();
 }
@@ -560,6 +575,8 @@ void VideoJob::process_stage(Token* token) {
 void VideoJob::encode_stage(Token* token) {
   const std::lock_guard serial(encode_mutex_);
   token->enter();
+  const trace::FrameScope frame(state_.clocks.recorder, token->label.number);
+  state_.clocks.queued_for_encode.add_since(token->left);
   guarded([&] { encode(*token); });
   token->decoded.reset();
   token->background.reset();
@@ -619,6 +636,7 @@ void VideoJob::run_stages() {
         },
         [this] { source_.stop(); }, kMostWaiting);
   }
+  idle_before_ = platform::idle_cpu_seconds();
   started_.store(true, std::memory_order_release);
   arena.execute([&] {
     tbb::parallel_pipeline(
@@ -628,12 +646,36 @@ void VideoJob::run_stages() {
             tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, EncodeStage{this}));
   });
   (void)visits_.load(std::memory_order_acquire);
+  measure(token_count);
   if (live_) {
     state_.report.dropped_frames = live_->dropped();
     live_.reset();
   }
   const std::lock_guard lock(failure_mutex_);
   if (failure_) std::rethrow_exception(failure_);
+}
+
+/// What only the job itself knows about its time.
+void VideoJob::measure(int token_count) {
+  Measurements& m = state_.measured;
+  m.video = true;
+  m.tokens = token_count;
+  m.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+  if (const double idle = platform::idle_cpu_seconds();
+      idle_before_ >= 0 && idle >= idle_before_ && m.seconds > 0)
+    m.idle_cpus = (idle - idle_before_) / m.seconds;
+  m.width = flow_.decoded.width;
+  m.height = flow_.decoded.height;
+  m.decoded_bits = av_pix_fmt_desc_get(flow_.decoded.pixel_format)->comp[0].depth;
+  m.codec = avcodec_get_name(source_.video().codecpar->codec_id);
+  if (result_.container != nullptr) {
+    m.encoder = result_.choice.codec->name;
+    m.preset = result_.encoder.preset;
+    m.encoder_threads = result_.encoder.threads;
+    if (trial_) m.encode_trial = [trial = trial_](const std::string& preset) { return trial->run(preset); };
+  }
+  m.pictures = request_.form == OutputForm::pictures;
+  if (m.pictures) m.picture_kind = media::still_name(request_.still);
 }
 
 /// Drains the encoder and ends the file.
@@ -671,6 +713,7 @@ void VideoJob::finish() {
     masks_->commit();
   }
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+  state_.measured.drain = std::max(0.0, busy - state_.measured.seconds);
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
   if (report.dropped_frames > 0) {
     state_.notice(fmt::format("{} frames of the live input were dropped: there was no time for them",

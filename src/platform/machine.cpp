@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -100,6 +101,16 @@ std::string cpu_name() {
 }
 
 int machine_cpus() noexcept { return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); }
+
+double idle_cpu_seconds() noexcept {
+  std::FILE* file = std::fopen("/proc/stat", "re");
+  if (file == nullptr) return -1;
+  unsigned long long user = 0, nice = 0, system = 0, idle = 0, waiting = 0;
+  const int got = std::fscanf(file, "cpu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting);
+  std::fclose(file);
+  const long ticks = ::sysconf(_SC_CLK_TCK);
+  return got == 5 && ticks > 0 ? static_cast<double>(idle + waiting) / static_cast<double>(ticks) : -1;
+}
 
 std::int64_t machine_memory() noexcept {
   const long pages = ::sysconf(_SC_PHYS_PAGES);

@@ -18,6 +18,10 @@ std::string cpu_signature();
 /// Logical CPUs of the machine, whatever this process may use of them (see available_cpus()).
 int machine_cpus() noexcept;
 
+/// Seconds that CPUs of the machine had nothing to do, all together, since it started; negative where the
+/// system does not tell.
+double idle_cpu_seconds() noexcept;
+
 /// Bytes of physical memory; 0 if unknown.
 std::int64_t machine_memory() noexcept;
 

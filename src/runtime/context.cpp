@@ -144,6 +144,30 @@ void ContextImpl::run_timed(std::span<const Tensor> inputs, std::span<Tensor> ou
   timings_ = nullptr;
 }
 
+void ContextImpl::record(trace::Recorder* recorder) {
+  recorder_ = recorder;
+  layers_.clear();
+  parts_.clear();
+  if (recorder == nullptr) return;
+  const std::vector<compiler::Step>& steps = plan_->compiled.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const compiler::Step& step = steps[i];
+    trace::NameInfo info{.text = step.name.empty() ? step.op : step.name,
+                         .category = trace::Category::layer,
+                         .detail = std::string(step.kernel->name),
+                         .op = step.op,
+                         .index = static_cast<int>(i),
+                         .bytes = step.bytes,
+                         .operations = 2 * step.multiply_adds};
+    layers_.push_back(recorder->name(info));
+    if (team_.size() == 1) continue;
+    info.category = trace::Category::step;  // bytes and operations count once
+    info.bytes = info.operations = 0;
+    parts_.push_back(recorder->name(info));
+  }
+  waiting_ = recorder->name({.text = "barrier", .category = trace::Category::barrier});
+}
+
 std::vector<Tensor> ContextImpl::run(std::span<const Tensor> inputs) {
   if (dynamic_ != nullptr) {
     check_inputs(inputs);
@@ -175,6 +199,8 @@ void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outp
     *patch.slot = static_cast<std::byte*>(base) + patch.offset;
   }
   failed_.store(false, std::memory_order_relaxed);
+  recording_ = recorder_ != nullptr && recorder_->recording() ? recorder_ : nullptr;
+  if (recording_ != nullptr) frame_ = recording_->frame();
   team_.run(&ContextImpl::body, this);
   first_number_ += static_cast<std::uint32_t>(plan_->phases.size());
   if (failed_.load(std::memory_order_relaxed)) {
@@ -209,6 +235,9 @@ void ContextImpl::walk(int thread) noexcept {
   const int threads = team_.size();
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = timings_ != nullptr ? Clock::now() : Clock::time_point{};
+  trace::Recorder* const recorder = recording_;
+  const trace::FrameScope frame(thread > 0 ? recorder : nullptr, frame_);
+  std::int64_t step_start = recorder != nullptr ? recorder->now() : 0;
   std::uint32_t number = first_number_;
   for (const Phase& phase : plan_->phases) {
     ++number;
@@ -220,11 +249,21 @@ void ContextImpl::walk(int thread) noexcept {
       run_tasks(phase, range, thread);
       range = shared ? shares_.take(number, phase.tasks, thread) : TaskShares::Range{};
     }
-    if (threads > 1 && (phase.barrier || timings_ != nullptr)) barrier_.arrive_and_wait();
+    if (threads > 1 && (phase.barrier || timings_ != nullptr)) {
+      const std::int64_t wait_start = recorder != nullptr ? recorder->now() : 0;
+      barrier_.arrive_and_wait();
+      if (recorder != nullptr) recorder->record(waiting_, wait_start, recorder->now());
+    }
     if (timings_ != nullptr && thread == 0) {
       const Clock::time_point now = Clock::now();
       timings_[phase.step] += std::chrono::duration_cast<std::chrono::nanoseconds>(now - start).count();
       start = now;
+    }
+    const bool last = &phase == &plan_->phases.back() || (&phase + 1)->step != phase.step;
+    if (recorder != nullptr && last) {
+      const std::int64_t now = recorder->now();
+      recorder->record(thread == 0 ? layers_[phase.step] : parts_[phase.step], step_start, now);
+      step_start = now;
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "platform/thread_pool.h"
 #include "runtime/plan.h"
 #include "runtime/task_shares.h"
+#include "trace/recorder.h"
 
 namespace saccade::runtime {
 
@@ -28,6 +29,10 @@ struct ContextImpl {
   /// step).
   void run_timed(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                  std::span<std::int64_t> nanoseconds);
+
+  /// From now on every run leaves a span for each step; null: no more. `recorder` must outlive the runs.
+  /// Steps of plans whose shapes depend on data are not seen.
+  void record(trace::Recorder* recorder);
 
   /// Allocates the outputs. The only form for plans whose shapes depend on data, unless the given outputs
   /// happen to have the right shapes.
@@ -68,6 +73,11 @@ struct ContextImpl {
   std::exception_ptr failure_;  // of a reference step, which thread 0 runs
   std::atomic<bool> failed_{false};
   std::int64_t* timings_ = nullptr;  // per step, while run_timed runs
+  trace::Recorder* recorder_ = nullptr;
+  trace::Recorder* recording_ = nullptr;       // recorder_ while a run is recorded
+  std::int64_t frame_ = -1;                    // that the caller of this run works on
+  std::vector<trace::NameId> layers_, parts_;  // per step: of thread 0, of the others
+  trace::NameId waiting_ = 0;                  // for the others, at barriers
 };
 
 }  // namespace saccade::runtime

@@ -10,6 +10,7 @@
 #include "runtime/dynamic_plan.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan_file.h"
+#include "saccade/profiler.h"
 
 namespace saccade {
 
@@ -161,7 +162,9 @@ std::int64_t Plan::thread_scratch_bytes() const {
 }
 
 Context Plan::make_context(const ContextOptions& options) const {
-  return Context(std::make_unique<runtime::ContextImpl>(impl_, options.threads));
+  auto context = std::make_unique<runtime::ContextImpl>(impl_, options.threads);
+  if (options.profiler != nullptr) context->record(&options.profiler->recorder());
+  return Context(std::move(context));
 }
 
 }  // namespace saccade

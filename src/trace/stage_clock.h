@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "trace/recorder.h"
+
 namespace saccade::trace {
 
 /// CPU time of the calling thread, and of all threads of the process.
@@ -18,7 +20,7 @@ class StageClock {
    public:
     explicit Scope(StageClock& clock) noexcept
         : clock_(clock), start_(std::chrono::steady_clock::now()), cpu_start_(thread_cpu_time()) {}
-    ~Scope() { clock_.add(std::chrono::steady_clock::now() - start_, thread_cpu_time() - cpu_start_); }
+    ~Scope() { clock_.end(start_, thread_cpu_time() - cpu_start_); }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
@@ -28,11 +30,20 @@ class StageClock {
     std::chrono::nanoseconds cpu_start_;
   };
 
+  /// From now on each stay is also a span there. Before other threads use the clock.
+  void attach(Recorder& recorder, std::string_view name, Category category = Category::stage) {
+    name_ = recorder.name({.text = std::string(name), .category = category});
+    recorder_ = &recorder;
+  }
+  Recorder* recorder() const noexcept { return recorder_; }
+
   void add(std::chrono::nanoseconds time, std::chrono::nanoseconds cpu = {}) noexcept {
     cpu_nanoseconds_.fetch_add(cpu.count(), std::memory_order_relaxed);
     nanoseconds_.fetch_add(time.count(), std::memory_order_relaxed);
     count_.fetch_add(1, std::memory_order_relaxed);
   }
+  /// A stay that began then and ends now, on no thread.
+  void add_since(std::chrono::steady_clock::time_point start) noexcept { end(start, {}); }
   double seconds() const noexcept {
     return static_cast<double>(nanoseconds_.load(std::memory_order_relaxed)) * 1e-9;
   }
@@ -43,6 +54,15 @@ class StageClock {
   std::int64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
  private:
+  void end(std::chrono::steady_clock::time_point start, std::chrono::nanoseconds cpu) noexcept {
+    const auto now = std::chrono::steady_clock::now();
+    add(now - start, cpu);
+    if (recorder_ != nullptr)
+      recorder_->record(name_, recorder_->since_start(start), recorder_->since_start(now), cpu.count());
+  }
+
+  Recorder* recorder_ = nullptr;
+  NameId name_ = 0;
   std::atomic<std::int64_t> nanoseconds_{0};
   std::atomic<std::int64_t> cpu_nanoseconds_{0};
   std::atomic<std::int64_t> count_{0};

@@ -22,3 +22,18 @@ execute_process(COMMAND ${WORK}/build/run_model ${WORK}/no_such.onnx RESULT_VARI
 if(NOT CODE EQUAL 1 OR NOT TEXT MATCHES "no_such.onnx")
   message(FATAL_ERROR "a missing model ended with ${CODE}:\n${TEXT}")
 endif()
+
+run(${CMAKE_COMMAND} -S ${SOURCE}/examples/profile_loop -B ${WORK}/build_loop -DCMAKE_PREFIX_PATH=${WORK}/prefix -DCMAKE_CXX_COMPILER=${CXX}
+    -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK}/build_loop)
+run(${WORK}/build_loop/profile_loop ${WORK}/tiny.onnx ${WORK}/profile)
+# 20 turns, in which the loop's own spans and the network's layers were recorded.
+if(NOT TEXT MATCHES "fill +20 " OR NOT TEXT MATCHES "run +20 ")
+  message(FATAL_ERROR "unexpected output:\n${TEXT}")
+endif()
+file(READ ${WORK}/profile/profile.json JSON)
+string(JSON TIMERS LENGTH "${JSON}" timers)
+string(JSON LAYER GET "${JSON}" timers 0 category)
+if(TIMERS LESS 3 OR NOT LAYER STREQUAL "layer" OR NOT EXISTS ${WORK}/profile/trace.json)
+  message(FATAL_ERROR "unexpected profile:\n${JSON}")
+endif()

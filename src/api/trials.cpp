@@ -1,0 +1,113 @@
+#include "trials.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "cpu/ceilings.h"
+#include "cpu/target.h"
+#include "pipeline/model_network.h"
+#include "runtime/plan.h"
+#include "trace/stage_clock.h"
+
+namespace saccade::api {
+
+namespace {
+
+constexpr int kTrialRuns = 7;
+
+/// A plan ready to run.
+struct Contender {
+  explicit Contender(const Plan& plan) : context(plan.make_context({.threads = 1, .profiler = nullptr})) {
+    for (const TensorInfo& info : plan.inputs()) {
+      inputs.emplace_back(info.dtype, info.shape);
+      std::memset(inputs.back().raw(), 0, inputs.back().bytes());
+    }
+    for (const TensorInfo& info : plan.outputs()) outputs.emplace_back(info.dtype, info.shape);
+    context.run(inputs, outputs);  // touches the memory
+  }
+  void run() {
+    const auto start = trace::thread_cpu_time();
+    context.run(inputs, outputs);
+    times.push_back(trace::thread_cpu_time() - start);
+  }
+  double median() {
+    std::sort(times.begin(), times.end());
+    return std::chrono::duration<double>(times[times.size() / 2]).count();
+  }
+
+  Context context;
+  std::vector<Tensor> inputs, outputs;
+  std::vector<std::chrono::nanoseconds> times;
+};
+
+/// The time of a run with other options over that of one with the job's, in turn. Nothing where there is no
+/// such network.
+std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, std::int64_t max_memory,
+                                 Precision precision) {
+  try {
+    pipeline::NetworkOptions wanted{.max_isa = options.max_isa, .max_memory = max_memory, .precision = {}};
+    wanted.precision.asked = precision;
+    const auto network = pipeline::make_network(
+        Model::load(options.model, options.limits, options.plan_cache), cpu::target(), wanted);
+    Contender now(plan), then(*network->plan());
+    for (int i = 0; i < kTrialRuns; ++i) {
+      now.run();
+      then.run();
+    }
+    return then.median() / now.median();
+  } catch (const Error&) {
+    return std::nullopt;  // a trial is no reason to fail
+  }
+}
+
+}  // namespace
+
+MachineLimits measure_limits(const Plan& plan, Isa isa, int threads) {
+  const cpu::Ceilings measured = cpu::measure_ceilings(isa, threads);
+  MachineLimits limits;
+  limits.ceilings = {.threads = threads,
+                     .fp32 = 2 * measured.fp32,
+                     .bf16 = 2 * measured.bf16,
+                     .int8 = 2 * measured.int8,
+                     .levels = {}};
+  std::int64_t second_cache = 0;
+  for (const cpu::MemoryLevel& level : measured.levels) {
+    const bool last = &level == &measured.levels.back();
+    limits.ceilings.levels.push_back(
+        {std::string(level.name), last ? 0 : level.bytes, level.read, level.write});
+    if (level.name == "L2") second_cache = level.bytes / std::max(1, threads);
+  }
+  double all = 0, beyond = 0;
+  for (const compiler::Step& step : plan.impl().compiled.steps) {
+    const cpu::Floor floor =
+        cpu::floor_of(measured, measured.multiply_adds(step.kernel->name), step.needed_multiply_adds,
+                      step.bytes - step.written_bytes, step.written_bytes);
+    limits.floors.push_back({floor.ns(), std::string(floor.bound())});
+    all += floor.ns();
+    if (floor.bound() == "L3" || floor.bound() == "memory") beyond += floor.ns();
+  }
+  limits.facts = {.known = true,
+                  .floor_ns = all,
+                  .memory_share = all > 0 ? beyond / all : 0,
+                  .weight_bytes = plan.weight_bytes(),
+                  .arena_bytes = plan.arena_bytes(),
+                  .cache_bytes = second_cache};
+  return limits;
+}
+
+void add_trials(const JobOptions& options, const Plan& plan, profile::Trials& trials) {
+  if (options.max_memory > 0)
+    trials.infer_without_cap = [&options, &plan] {
+      return time_ratio(options, plan, 0, plan.impl().precision);
+    };
+  const Isa isa = plan.impl().isa;
+  if (options.precision == Precision::fp32 && (isa == Isa::amx || isa == Isa::avx512_bf16))
+    trials.infer_bf16 = [&options, &plan] {
+      return time_ratio(options, plan, options.max_memory, Precision::bf16);
+    };
+}
+
+}  // namespace saccade::api

@@ -1,0 +1,48 @@
+// What a job did with its time, as the verdict on its bottleneck needs it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace saccade::pipeline {
+
+/// Seconds over all frames together. `cpu` is what the threads computed, the rest of `wall` they waited or
+/// had no CPU.
+struct StageTime {
+  double wall = 0, cpu = 0;
+};
+
+struct Measurements {
+  bool video = false;  ///< else a single picture: no stages overlap
+  bool live = false;
+  std::int64_t frames = 0;
+  double seconds = 0;    ///< from the first frame until the last one left the last stage
+  double drain = 0;      ///< from there until the output was complete
+  int threads = 1;       ///< that run stages
+  int cpus = 1;          ///< that the process may use
+  int tokens = 1;        ///< frames under way at most
+  double idle_cpus = 0;  ///< of the machine, on average, while the job ran
+
+  // One thread at a time each: `read` waits for the input's bytes, `decode` is without it; `encode` hands
+  // pictures over and takes packets, `write` brings them into the file.
+  StageTime read, decode, encode, write;
+  // On all threads: `prepare` makes pictures of outputs that are no stream of video.
+  StageTime convert, preprocess, infer, mask, composite, prepare;
+  double encoder_cpu = 0;  ///< of the encoder's (and decoder's) own threads
+  int encoder_threads = 0;
+  double queued_for_process = 0, queued_for_encode = 0;
+
+  int width = 0, height = 0, decoded_bits = 8;
+  std::string codec;      ///< of the input
+  std::string encoder;    ///< FFmpeg's name; empty: no stream of video is written
+  std::string preset;     ///< that the encoder was opened with
+  bool pictures = false;  ///< the output is a picture for each frame
+  std::string picture_kind;
+  /// CPU seconds a frame that the encoder takes with another preset, on some of the job's finished pictures;
+  /// null where none were kept.
+  std::function<std::optional<double>(const std::string& preset)> encode_trial;
+};
+
+}  // namespace saccade::pipeline

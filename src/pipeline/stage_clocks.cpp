@@ -1,0 +1,27 @@
+#include "pipeline/stage_clocks.h"
+
+namespace saccade::pipeline {
+
+void StageClocks::attach(trace::Recorder& to) {
+  recorder = &to;
+  decode.attach(to, "decode");
+  convert.attach(to, "convert");
+  preprocess.attach(to, "preprocess");
+  infer.attach(to, "infer");
+  mask.attach(to, "mask");
+  composite.attach(to, "composite");
+  encode.attach(to, "encode");
+  write.attach(to, "write");
+  read.attach(to, "read", trace::Category::step);
+  prepare.attach(to, "make picture", trace::Category::step);
+  queued_for_process.attach(to, "queue before processing", trace::Category::queue);
+  queued_for_encode.attach(to, "queue before encoding", trace::Category::queue);
+  const auto copy = [&](const char* text) {
+    return to.name({.text = text, .category = trace::Category::copy});
+  };
+  copy_picture = copy("copy of a picture");
+  copy_mask = copy("copy of a mask");
+  copy_packet = copy("copy of a packet");
+}
+
+}  // namespace saccade::pipeline

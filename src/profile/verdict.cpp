@@ -1,0 +1,411 @@
+#include "profile/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "profile/pipeline_model.h"
+
+namespace saccade::profile {
+
+namespace {
+
+/// A setting that gains less is not worth a word.
+constexpr double kWorth = 1.05;
+/// A setting that costs so much is the cause, whatever stage it slows.
+constexpr double kCause = 1.15;
+constexpr std::size_t kMostSuggestions = 3;
+constexpr double kFullHd = 1920.0 * 1080;
+
+struct StageOf {
+  const char* name;
+  const char* doing;  ///< for sentences
+  Cost PipelineModel::*cost;
+};
+constexpr std::array kStages = {
+    StageOf{"read", "reading the input", &PipelineModel::read},
+    StageOf{"decode", "decoding", &PipelineModel::decode},
+    StageOf{"convert", "converting pictures", &PipelineModel::convert},
+    StageOf{"preprocess", "preparing pictures for the network", &PipelineModel::preprocess},
+    StageOf{"infer", "the network", &PipelineModel::infer},
+    StageOf{"mask", "making the mask", &PipelineModel::mask},
+    StageOf{"composite", "applying the effect", &PipelineModel::composite},
+    StageOf{"pictures", "making picture files", &PipelineModel::prepare},
+    StageOf{"encode", "encoding", &PipelineModel::encode},
+    StageOf{"write", "writing the output", &PipelineModel::write},
+};
+
+PipelineModel without(PipelineModel model, const StageOf& stage) {
+  model.*stage.cost = {};
+  if (stage.cost == &PipelineModel::encode) model.encoder_cpu = 0;
+  return model;
+}
+
+/// x264's presets, fastest first, with the CPU time they take beside "veryfast": the middle of clips from
+/// 320p to 1080p at CRF 20. Only where no trial was possible.
+constexpr std::array<std::pair<const char*, double>, 9> kPresets = {{{"ultrafast", 0.45},
+                                                                     {"superfast", 0.7},
+                                                                     {"veryfast", 1},
+                                                                     {"faster", 1.6},
+                                                                     {"fast", 2.1},
+                                                                     {"medium", 2.5},
+                                                                     {"slow", 4.2},
+                                                                     {"slower", 8},
+                                                                     {"veryslow", 13}}};
+constexpr std::size_t kVeryfast = 2;
+
+std::optional<std::size_t> preset_index(const std::string& name) {
+  for (std::size_t i = 0; i < kPresets.size(); ++i)
+    if (name == kPresets[i].first) return i;
+  return std::nullopt;
+}
+
+/// Something that could be otherwise, and the job's model then.
+struct Candidate {
+  std::string cause, stage;
+  std::string setting, why;
+  double speedup = 1;
+  bool deviates = false;  ///< from the defaults, or comes from outside: can be the cause
+};
+
+class Judge {
+ public:
+  Judge(const JobOptions& options, const pipeline::Measurements& measured, const NetworkFacts& network,
+        const Trials& trials)
+      : options_(options), m_(measured), network_(network), trials_(trials), model_(model_of(measured)) {}
+
+  BottleneckReport run() {
+    BottleneckReport report;
+    now_ = model_.seconds_a_frame();
+    const double frames = static_cast<double>(std::max<std::int64_t>(1, m_.frames));
+    const double wall = (m_.seconds + m_.drain) / frames;
+    report.frames_per_second = wall > 0 ? 1 / wall : 0;
+    report.model_frames_per_second = now_ > 0 ? 1 / now_ : 0;
+    if (!(now_ > 0)) return report;
+    stages(report);
+    consider_threads();
+    consider_tokens();
+    consider_others();
+    consider_input();
+    consider_resolution();
+    consider_encoder();
+    consider_pictures();
+    consider_output();
+    consider_network();
+    consider_mask();
+    decide(report);
+    return report;
+  }
+
+ private:
+  double gain(const PipelineModel& changed) const {
+    const double then = changed.seconds_a_frame();
+    return then > 0 ? std::min(100.0, now_ / then) : 100;
+  }
+  void add(Candidate candidate) {
+    if (candidate.speedup >= kWorth) candidates_.push_back(std::move(candidate));
+  }
+
+  void stages(BottleneckReport& report) const {
+    constexpr double kMs = 1e3;
+    for (const StageOf& stage : kStages) {
+      const Cost& cost = model_.*stage.cost;
+      const bool encode = stage.cost == &PipelineModel::encode;
+      const double cpu = cost.cpu + (encode ? model_.encoder_cpu : 0);
+      if (cpu + cost.wait <= 0) continue;
+      report.stages.push_back({stage.name, cpu * kMs, cost.wait * kMs, gain(without(model_, stage))});
+    }
+  }
+
+  void consider_threads() {
+    if (m_.threads >= m_.cpus) return;
+    PipelineModel changed = model_;
+    changed.threads = m_.cpus;
+    changed.tokens += m_.cpus - m_.threads;
+    changed.encoder_threads = std::max(changed.encoder_threads, m_.cpus);
+    if (m_.encoder_threads == 1) {  // it encoded on the thread that handed pictures over
+      changed.encoder_cpu += changed.encode.cpu;
+      changed.encode.cpu = 0;
+    }
+    add({"few-threads", "schedule", fmt::format("--threads {}", m_.cpus),
+         fmt::format("{} of the {} CPUs that this job may use had a thread", m_.threads, m_.cpus),
+         gain(changed), true});
+  }
+
+  void consider_tokens() {
+    PipelineModel changed = model_;
+    changed.tokens = std::max(m_.threads + 2, 2 * m_.threads);
+    if (changed.tokens <= m_.tokens) return;
+    add({"few-frames-under-way", "schedule", fmt::format("{} frames under way", changed.tokens),
+         fmt::format("only {} frames could be under way at once, so stages waited for each other", m_.tokens),
+         gain(changed), true});
+  }
+
+  void consider_others() {
+    PipelineModel changed = model_;
+    changed.cpus = m_.cpus;
+    if (model_.cpus < 0.8 * m_.cpus)
+      add({"oversubscribed", "schedule", "leave this job the machine",
+           fmt::format("other programs took {:.1f} of the {} CPUs", m_.cpus - model_.cpus, m_.cpus),
+           gain(changed), true});
+    if (m_.threads > 2 * m_.cpus)
+      add({"oversubscribed", "schedule", fmt::format("--threads {}", m_.cpus),
+           fmt::format("{} threads share {} CPUs", m_.threads, m_.cpus), kWorth, false});
+  }
+
+  void consider_input() {
+    PipelineModel changed = model_;
+    changed.read.wait = 0;
+    add({"slow-input", "read", "copy the input to a fast local disk first",
+         fmt::format("each frame waited {:.1f} ms for bytes of the input", model_.read.wait * 1e3),
+         gain(changed), true});
+  }
+
+  /// Everything that is done pixel by pixel at the picture's own size.
+  void consider_resolution() {
+    const double pixels = static_cast<double>(m_.width) * m_.height;
+    if (pixels <= 1.5 * kFullHd) return;
+    const double part = kFullHd / pixels;
+    PipelineModel changed = model_;
+    for (Cost* cost : {&changed.decode, &changed.convert, &changed.mask, &changed.composite, &changed.prepare,
+                       &changed.encode, &changed.write})
+      cost->cpu *= part;
+    changed.encoder_cpu *= part;
+    add({"large-pictures", "decode", "scale the input to 1080p",
+         fmt::format(
+             "pictures of {}x{} have {:.1f} times the pixels of 1080p, and the network looks at a small copy "
+             "of them anyway",
+             m_.width, m_.height, 1 / part),
+         gain(changed), true});
+  }
+
+  void consider_encoder() {
+    const bool x264 = m_.encoder == "libx264";
+    if (m_.encoder.empty() || !x264) return;
+    const std::string preset = m_.preset.empty() ? kPresets[kVeryfast].first : m_.preset;
+    const auto index = preset_index(preset);
+    if (!index || *index == 0) return;
+    const std::size_t faster = *index > kVeryfast ? kVeryfast : 0;
+    const double now = model_.encode.cpu + model_.encoder_cpu;
+    double then = now * kPresets[faster].second / kPresets[*index].second;
+    if (trials_.encode) {
+      if (const auto measured = trials_.encode(kPresets[faster].first)) then = std::min(now, *measured);
+    }
+    PipelineModel changed = model_;
+    const double ratio = now > 0 ? then / now : 1;
+    changed.encode.cpu *= ratio;
+    changed.encoder_cpu *= ratio;
+    add({"encoder-preset", "encode", fmt::format("--preset {}", kPresets[faster].first),
+         fmt::format("preset {} takes {:.1f} ms of CPU a frame, {} {:.1f} ms", preset, now * 1e3,
+                     kPresets[faster].first, then * 1e3),
+         gain(changed), *index > kVeryfast});
+  }
+
+  void consider_pictures() {
+    if (model_.prepare.cpu <= 0) return;
+    PipelineModel changed = model_;
+    changed.prepare = {};
+    if (m_.picture_kind == "png") {
+      PipelineModel jpeg = model_;
+      constexpr double kJpeg = 0.15;  // of PNG's time
+      jpeg.prepare.cpu *= kJpeg;
+      add({"picture-output", "pictures", "--output-format jpg",
+           "JPEG takes about a seventh of PNG's time, at the price of exactness", gain(jpeg), false});
+    }
+    // A video's pictures cost what a fast encoder takes: about a sixth of a PNG.
+    constexpr double kVideo = 0.15;
+    changed.encoder_cpu += model_.prepare.cpu * kVideo;
+    add({"picture-output", "pictures", "a video as output (.mp4, or .mkv with FFV1)",
+         fmt::format("a picture file for each frame takes {:.1f} ms of CPU", model_.prepare.cpu * 1e3),
+         gain(changed), true});
+  }
+
+  void consider_output() {
+    PipelineModel changed = model_;
+    changed.write.wait = 0;
+    add({"slow-output", "write", "write to a fast local disk",
+         fmt::format("each frame waited {:.1f} ms for the output to take it", model_.write.wait * 1e3),
+         gain(changed), true});
+  }
+
+  void consider_network() {
+    const auto with_infer = [&](double seconds) {
+      PipelineModel changed = model_;
+      changed.infer = {std::min(seconds, model_.infer.cpu), 0};
+      return changed;
+    };
+    if (options_.max_memory > 0 && trials_.infer_without_cap) {
+      if (const auto share = trials_.infer_without_cap()) {
+        const double then = *share * model_.infer.cpu;
+        add({"memory-cap", "infer", "a larger --max-memory, or none",
+             fmt::format(
+                 "the bound of memory left only slower kernels: {:.1f} ms a frame, without it {:.1f} ms",
+                 model_.infer.cpu * 1e3, then * 1e3),
+             gain(with_infer(then)), true});
+      }
+    }
+    if (options_.precision == Precision::fp32 && trials_.infer_bf16) {
+      if (const auto share = trials_.infer_bf16()) {
+        const double then = *share * model_.infer.cpu;
+        add({"precision", "infer", "--precision auto",
+             fmt::format("this CPU computes bf16 faster: {:.1f} ms a frame instead of {:.1f} ms", then * 1e3,
+                         model_.infer.cpu * 1e3),
+             gain(with_infer(then)), true});
+      }
+    }
+  }
+
+  void consider_mask() {
+    if (options_.refine != 0 || options_.decontaminate) {
+      PipelineModel changed = model_;
+      if (options_.refine != 0) changed.mask.cpu *= 0.2;
+      if (options_.decontaminate) changed.composite.cpu *= 0.4;
+      add({"refinement", options_.refine != 0 ? "mask" : "composite",
+           options_.refine != 0 ? "no --refine" : "no --decontaminate",
+           "edges cost more than the rest of the mask", gain(changed), false});
+    }
+  }
+
+  const StageOf& limiting_stage() const {
+    std::size_t best = 4;
+    double most = 0;
+    for (std::size_t i = 0; i < kStages.size(); ++i) {
+      const Cost& cost = model_.*kStages[i].cost;
+      const bool encode = kStages[i].cost == &PipelineModel::encode;
+      // Where several stages would gain alike, the one that takes most time.
+      const double free = gain(without(model_, kStages[i])) +
+                          1e-3 * (cost.wall() + (encode ? model_.encoder_cpu : 0)) / std::max(now_, 1e-12);
+      if (free > most) {
+        most = free;
+        best = i;
+      }
+    }
+    return kStages[best];
+  }
+
+  void decide(BottleneckReport& report) {
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.speedup > b.speedup; });
+    auto planted = std::find_if(candidates_.begin(), candidates_.end(),
+                                [](const Candidate& c) { return c.deviates && c.speedup >= kCause; });
+    if (planted != candidates_.end()) {  // what is to blame comes first
+      std::rotate(candidates_.begin(), planted, planted + 1);
+      planted = candidates_.begin();
+    }
+    for (const Candidate& c : candidates_) {
+      if (report.suggestions.size() == kMostSuggestions) break;
+      report.suggestions.push_back({c.setting, c.why, c.speedup});
+    }
+    const StageOf& limiting = limiting_stage();
+    report.stage = limiting.name;
+    report.speedup_if_free = gain(without(model_, limiting));
+    if (planted != candidates_.end()) {
+      report.cause = planted->cause;
+      if (planted->stage == "schedule") {
+        report.stage = planted->stage;
+      } else {
+        for (const StageOf& stage : kStages) {
+          if (planted->stage != stage.name) continue;
+          report.stage = stage.name;
+          report.speedup_if_free = gain(without(model_, stage));
+        }
+      }
+      report.text = fmt::format("{} {}: {}. With {} the job would run about {:.2g} times as fast.",
+                                opening(report.stage), cause_words(planted->cause), planted->why,
+                                planted->setting, planted->speedup);
+      return;
+    }
+    const auto [cause, why] = inherent_cause(limiting);
+    report.cause = cause;
+    report.text = fmt::format("{} {}: {}. If it took no time, the job would run {:.2g} times as fast.",
+                              opening(report.stage), cause_words(cause), why, report.speedup_if_free);
+    if (report.suggestions.empty())
+      report.text +=
+          " No setting would change much; a faster machine, a smaller network or fewer pixels would.";
+  }
+
+  static std::string opening(const std::string& stage) {
+    if (stage == "schedule") return "The stages themselves do not limit this job, but how they are run does:";
+    for (const StageOf& each : kStages)
+      if (stage == each.name) return fmt::format("What limits this job is {},", each.doing);
+    return "This job is limited";
+  }
+
+  static const char* cause_words(const std::string& cause) {
+    static constexpr std::array<std::pair<const char*, const char*>, 17> kWords = {{
+        {"few-threads", "it has too few threads"},
+        {"few-frames-under-way", "too few frames are under way"},
+        {"oversubscribed", "it does not have the CPUs to itself"},
+        {"slow-input", "which waits for its source"},
+        {"large-pictures", "because the pictures are large"},
+        {"encoder-preset", "because of a slow preset"},
+        {"picture-output", "a file for each frame"},
+        {"slow-output", "which waits for its target"},
+        {"memory-cap", "which is held back by the bound of memory"},
+        {"precision", "which computes in a slower precision than it need"},
+        {"refinement", "because edges are refined"},
+        {"memory-bound", "which waits for memory"},
+        {"compute-bound", "which computes"},
+        {"waiting", "which waits for something else"},
+        {"encoder", "already with a fast preset"},
+        {"decoding", "which computes"},
+        {"balanced", "if anything"},
+    }};
+    for (const auto& [name, words] : kWords)
+      if (cause == name) return words;
+    return "";
+  }
+
+  /// Where no setting is to blame.
+  std::pair<std::string, std::string> inherent_cause(const StageOf& stage) const {
+    const Cost& cost = model_.*stage.cost;
+    const bool encode = stage.cost == &PipelineModel::encode;
+    const double cpu = cost.cpu + (encode ? model_.encoder_cpu : 0);
+    const std::string times =
+        fmt::format("{:.1f} ms of CPU and {:.1f} ms of waiting a frame", cpu * 1e3, cost.wait * 1e3);
+    if (cost.wait > cpu) return {"waiting", times + ", while CPUs were idle"};
+    if (stage.cost == &PipelineModel::infer && network_.known && network_.memory_share > 0.5) {
+      return {"memory-bound",
+              fmt::format(
+                  "{}; most of its layers move more bytes than the core's second cache ({:.1f} MB) holds: "
+                  "weights {:.1f} MB, activations {:.1f} MB",
+                  times, static_cast<double>(network_.cache_bytes) / 1e6,
+                  static_cast<double>(network_.weight_bytes) / 1e6,
+                  static_cast<double>(network_.arena_bytes) / 1e6)};
+    }
+    if (encode) return {"encoder", times};
+    if (stage.cost == &PipelineModel::decode) return {"decoding", times};
+    return {"compute-bound", times};
+  }
+
+  const JobOptions& options_;
+  const pipeline::Measurements& m_;
+  const NetworkFacts& network_;
+  const Trials& trials_;
+  PipelineModel model_;
+  double now_ = 0;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+BottleneckReport judge(const JobOptions& options, const pipeline::Measurements& measured,
+                       const NetworkFacts& network, const Trials& trials) {
+  return Judge(options, measured, network, trials).run();
+}
+
+std::string verdict_text(const BottleneckReport& report) {
+  std::string text = fmt::format("bottleneck: {} ({})\n{}\n", report.stage, report.cause, report.text);
+  for (const Suggestion& s : report.suggestions)
+    text += fmt::format("  {:<44} about {:.2f} times as fast: {}\n", s.setting, s.speedup, s.why);
+  text += fmt::format("{:<12}{:>10}{:>12}{:>22}\n", "stage", "CPU ms", "waiting ms", "if it took no time");
+  for (const StageGain& s : report.stages)
+    text += fmt::format("{:<12}{:>10.2f}{:>12.2f}{:>15.2f} times\n", s.stage, s.cpu_ms, s.wait_ms,
+                        s.speedup_if_free);
+  return text;
+}
+
+}  // namespace saccade::profile

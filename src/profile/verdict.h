@@ -1,0 +1,36 @@
+// Which stage limits a job, why, and what would help.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "pipeline/measurements.h"
+#include "saccade/bottleneck.h"
+#include "saccade/job.h"
+
+namespace saccade::profile {
+
+/// What is known of the network beside the time it took.
+struct NetworkFacts {
+  bool known = false;
+  double floor_ns = 0;      ///< the least time that the machine allows for a run on one thread
+  double memory_share = 0;  ///< of it, the part of layers that wait for memory beyond the second cache
+  std::int64_t weight_bytes = 0, arena_bytes = 0, cache_bytes = 0;  ///< cache: of a core, the second one
+};
+
+/// Trials of other settings; each may be missing, and may come to nothing.
+struct Trials {
+  /// CPU seconds a frame of the encoder with that preset, on this job's own pictures.
+  std::function<std::optional<double>(const std::string& preset)> encode;
+  /// The time of the network over that with the job's settings: without --max-memory, and in bf16.
+  std::function<std::optional<double>()> infer_without_cap, infer_bf16;
+};
+
+BottleneckReport judge(const JobOptions& options, const pipeline::Measurements& measured,
+                       const NetworkFacts& network = {}, const Trials& trials = {});
+
+/// As lines for a terminal.
+std::string verdict_text(const BottleneckReport& report);
+
+}  // namespace saccade::profile
