@@ -183,10 +183,12 @@ void JobOutput::show_late_notices(const JobReport& report) {
 std::string job_table(const JobReport& report) {
   double total_cpu = 0;
   for (const StageReport& stage : report.stages) total_cpu += stage.cpu_seconds;
-  std::string text =
-      fmt::format("{} frames in {:.2f} s, {:.1f} fps, peak memory {:.0f} MB, {:.1f} MB written\n",
-                  report.frames, report.seconds, report.frames_per_second,
-                  megabytes(report.peak_memory_bytes), megabytes(report.output_bytes));
+  constexpr double kShortStart = 0.1;
+  std::string text = fmt::format("{} frames in {:.2f} s", report.frames, report.seconds);
+  if (report.start_seconds > kShortStart)
+    text += fmt::format(" ({:.2f} s of it before the first)", report.start_seconds);
+  text += fmt::format(", {:.1f} fps, peak memory {:.0f} MB, {:.1f} MB written\n", report.frames_per_second,
+                      megabytes(report.peak_memory_bytes), megabytes(report.output_bytes));
   text += fmt::format("{:<12}{:>10}{:>14}{:>8}\n", "stage", "CPU s", "ms a frame", "share");
   for (const StageReport& stage : report.stages) {
     const double frames = static_cast<double>(std::max<std::int64_t>(1, report.frames));
@@ -212,6 +214,7 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
           {"frames", report.frames},
           {"frames_before", report.frames_before},
           {"seconds", report.seconds},
+          {"start_seconds", report.start_seconds},
           {"fps", report.frames_per_second},
           {"stages", stages},
           {"limiting_stage", report.limiting_stage},

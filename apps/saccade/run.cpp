@@ -79,8 +79,9 @@ void add_options(CLI::App& command, RunArguments& a) {
   command
       .add_option(
           "input", a.inputs,
-          "Video or picture file, pipe, device or address; - is standard input. Several files, a folder or "
-          "a pattern: the output is a folder")
+          "Video or picture file, pipe, device or address; - is standard input; pictures as one video: "
+          "frames/%06d.png, or a folder or pattern with a video as output. Several files, a folder or a "
+          "pattern: the output is a folder")
       ->type_name("INPUT");
   add_many_options(command, a.many);
   command
@@ -258,7 +259,10 @@ void run(CLI::App& command, RunArguments& arguments) {
   // A wrong name of the input or output should not wait for the model to be found.
   options.model = find_model(arguments.model);
   install_signals();
-  if (!arguments.many.list.empty() || are_many(arguments.inputs)) {
+  // Pictures that become one video are one input.
+  const bool series = arguments.inputs.size() == 1 && !arguments.many.recursive &&
+                      (options.sequence || is_one_result(options.output) || options.output == "-");
+  if (!arguments.many.list.empty() || (are_many(arguments.inputs) && !series)) {
     BatchOptions batch;
     batch.inputs.assign(arguments.inputs.begin(), arguments.inputs.end());
     batch.output = options.output;

@@ -18,7 +18,8 @@ struct BatchOptions {
   std::vector<std::filesystem::path> inputs;
   std::filesystem::path output;  ///< a folder, made if it does not exist; its parent must
   bool recursive = false;        ///< folders in folders too, which keep their places in the output
-  /// Everything else about each job; its own input and output do not count.
+  /// Everything else about each job; its own input and output do not count, and its second output is a folder
+  /// too: for a video's masks NAME.mkv, for a picture's NAME.png.
   JobOptions job;
   int jobs = 0;  ///< at once; 0: as many as there are threads for pictures, one for every four for videos
   /// Bytes that all jobs together may take, by an estimate from their headers; 0: half of what this process
@@ -28,6 +29,7 @@ struct BatchOptions {
 
 struct BatchItem {
   std::filesystem::path input, output;
+  std::filesystem::path masks = {};  ///< the second output, if there is one
 };
 
 struct BatchResult {
@@ -57,6 +59,9 @@ struct BatchCallbacks {
   /// Once set, running jobs end as JobCallbacks says, and no further one starts.
   const std::atomic<bool>* cancel = nullptr;
 };
+
+/// Whether a name is that of one result (a video, an array, …), not of a folder for several.
+bool is_one_result(const std::filesystem::path& output);
 
 /// The jobs that a batch consists of, in order. Throws Error(not_found | invalid_argument): an input that
 /// does not exist, inputs that would be written to one output, outputs that exist (without `overwrite` or

@@ -40,7 +40,9 @@ std::optional<Effect> parse_effect(std::string_view name) noexcept;
 enum class Deinterlace : std::uint8_t { automatic, on, off };
 
 struct JobOptions {
-  /// A video or picture file, a pipe or device, "-" for standard input, or an address ("rtsp://…").
+  /// A video or picture file, a pipe or device, "-" for standard input, or an address ("rtsp://…"). Pictures
+  /// that make a video together: a folder of them, a pattern with * ? [ ], or a series ("frames/%06d.png"),
+  /// 25 a second or as the input option "framerate" says.
   std::filesystem::path input;
   std::filesystem::path output;  ///< its extension chooses the kind of file; "-" for standard output
                                  ///< (Matroska); a folder or pattern for a picture a frame; .npy, .json (COCO
@@ -151,7 +153,9 @@ struct JobReport {
   std::int64_t frames = 0;
   std::int64_t frames_before = 0;  ///< of these, finished by an earlier run
   double seconds = 0;              ///< wall time from opening the input to the finished file
-  double frames_per_second = 0;    ///< over the time in which frames were processed
+  double start_seconds =
+      0;  ///< of these, before the first frame was worked on: loading, calibration, waiting
+  double frames_per_second = 0;  ///< over the time in which frames were processed
   std::vector<StageReport> stages;
   std::optional<BottleneckReport> bottleneck;  ///< where it was asked for
   std::string limiting_stage;                  ///< where more speed would have helped most

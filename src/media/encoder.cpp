@@ -509,6 +509,15 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
       set_option(c, name, value);
     }
   }
+  // With less, its lookahead writes beyond its memory.
+  constexpr int kNarrowestForX265 = 50;
+  if (std::string_view(choice.codec->name) == "libx265" && format.width < kNarrowestForX265) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("encoder libx265 takes no pictures of less than {} pixels' width, these are {}x{}; "
+                    "use libx264",
+                    kNarrowestForX265, format.width, format.height));
+  }
   if (const int code = avcodec_open2(&c, choice.codec, nullptr); code < 0) {
     throw_ffmpeg(code, fmt::format("encoder {} refuses {}x{} {}", choice.codec->name, format.width,
                                    format.height, av_get_pix_fmt_name(format.pixel_format)));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +82,19 @@ std::filesystem::path behind_links(std::filesystem::path path) {
   return error ? path : resolved;
 }
 
+std::optional<FileIdentity> identity_of_file(const std::filesystem::path& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return FileIdentity{info.st_ino, info.st_size};
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);  // some file systems cannot; there is nothing else to be done
+  ::close(fd);
+}
+
 bool is_standard_stream(const std::filesystem::path& path) {
   return path == "-" || path == "/dev/stdout" || path == "/dev/stdin" || path == "/dev/fd/0" ||
          path == "/dev/fd/1";
@@ -122,10 +136,19 @@ int InputFile::read(void* self, std::uint8_t* data, int size) {
       if (::poll(&waiting, 1, kPollMilliseconds) == 0) continue;
     }
     const ssize_t n = ::read(file.fd_, data, static_cast<std::size_t>(size));
-    if (n > 0) return static_cast<int>(n);
+    if (n > 0) {
+      file.read_ += n;
+      return static_cast<int>(n);
+    }
     if (n == 0) return AVERROR_EOF;
     if (errno != EINTR) return AVERROR(errno);
   }
+}
+
+std::int64_t InputFile::arrived() const noexcept {
+  if (fd_ < 0 || regular_) return -1;
+  int waiting = 0;
+  return read_ + (::ioctl(fd_, FIONREAD, &waiting) == 0 ? waiting : 0);
 }
 
 std::int64_t InputFile::seek(void* self, std::int64_t offset, int whence) {
@@ -264,6 +287,17 @@ void OutputFile::rename_to(const std::filesystem::path& target) {
   if (::rename(temporary_.c_str(), target.c_str()) != 0)
     fail(path_, "cannot rename the finished file", errno);
   temporary_.clear();
+  if (settled_) sync_folder(target.parent_path());
+}
+
+FileIdentity OutputFile::settle() {
+  avio_flush(avio_.get());
+  struct stat info {};
+  if (error_ == 0 && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOSYS) error_ = errno;
+  if (error_ == 0 && ::fstat(fd_, &info) != 0) error_ = errno;
+  check_written();
+  settled_ = true;
+  return {info.st_ino, info.st_size};
 }
 
 void OutputFile::commit() { rename_to(target_); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   AVIOContext* context() noexcept { return avio_.get(); }
+  const AVIOContext* context() const noexcept { return avio_.get(); }
   /// Makes reads that wait, now or later, fail with AVERROR_EXIT. Thread-safe.
   void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
   /// Whether reading is to end.
@@ -42,6 +44,8 @@ class InputFile {
   }
   bool regular() const noexcept { return regular_; }
   std::int64_t size() const noexcept { return size_; }  ///< of a regular file, else -1
+  /// Bytes of a pipe or device that have come so far, read or not; -1 for others. For the thread that reads.
+  std::int64_t arrived() const noexcept;
 
  private:
   static int read(void* self, std::uint8_t* data, int size);
@@ -51,7 +55,7 @@ class InputFile {
   std::atomic<bool> stopped_{false};
   int fd_ = -1;
   bool regular_ = false;
-  std::int64_t size_ = -1;
+  std::int64_t size_ = -1, read_ = 0;
   AvioPtr avio_;
 };
 
@@ -62,6 +66,18 @@ struct OutputFileOptions {
   /// Where a regular target is written until then; empty: a new name beside it. On the target's file system.
   std::filesystem::path temporary = {};
 };
+
+/// Which file it is, whatever its name.
+struct FileIdentity {
+  std::uint64_t inode = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+/// Of a regular file; nothing where there is none.
+std::optional<FileIdentity> identity_of_file(const std::filesystem::path& path);
+
+/// Brings the names in a folder to the disk.
+void sync_folder(const std::filesystem::path& folder);
 
 /// Makes a new folder named prefix + six letters, in `name`, with the permissions that the user's umask
 /// gives. Returns -1 and errno on failure.
@@ -92,6 +108,9 @@ class OutputFile {
 
   /// Throws the first write error there was, naming the file.
   void check_written() const;
+  /// Brings what was written to the disk; commit() does the same for the name then. Only commit() may follow.
+  /// For regular targets. Throws Error(io).
+  FileIdentity settle();
   /// Flushes, closes and renames. Throws Error(io).
   void commit();
   /// The same under STEM.partial.EXT; returns that name. For a pipe or device: its own name.
@@ -108,7 +127,7 @@ class OutputFile {
   std::string temporary_;
   OutputFileOptions options_;
   int fd_ = -1;
-  bool regular_ = false;
+  bool regular_ = false, settled_ = false;
   int error_ = 0;  ///< errno of the first failed write
   std::int64_t written_ = 0;
   AvioPtr avio_;

@@ -5,6 +5,8 @@ extern "C" {
 #include <libavutil/mathematics.h>
 }
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -363,6 +365,17 @@ void Muxer::finish() {
     for (PacketPtr& rest : tracks_[i].audio->convert(nullptr)) hold(std::move(rest), static_cast<int>(i));
   }
   release_until(INT64_MAX);
+  if (is_mov_family(*output_->oformat)) {
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+      const Track& track = tracks_[i];
+      if (track.action == StreamAction::drop || track.action == StreamAction::process ||
+          track.last_dts != AV_NOPTS_VALUE)
+        continue;
+      if ((output_->streams[track.index]->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0) continue;
+      notices_.push_back(fmt::format("stream {} of the input has no packets here: a {} file leaves it out", i,
+                                     output_->oformat->name));
+    }
+  }
   const int code = av_write_trailer(output_.get());
   avio_flush(output_->pb);
   file_.check_written();

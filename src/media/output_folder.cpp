@@ -38,7 +38,7 @@ void write_whole(const fs::path& path, std::string_view content) {
   if (::close(fd) != 0) throw_system(path, "cannot write", errno);
 }
 
-bool is_protected(const fs::path& path, const OutputFileOptions& options) {
+bool is_protected_path(const fs::path& path, const OutputFileOptions& options) {
   std::error_code ignored;
   return std::any_of(options.protect.begin(), options.protect.end(),
                      [&](const fs::path& other) { return fs::equivalent(path, other, ignored); });
@@ -98,7 +98,7 @@ void OutputFolder::require_free(const FilePattern& pattern, const OutputFileOpti
     throw Error(ErrorCode::invalid_argument, folder.string() + ": is a file, not a folder for pictures");
   const fs::path first = folder / pattern.name(1);
   if (::lstat(first.c_str(), &info) != 0) return;
-  if (is_protected(first, options))
+  if (is_protected_path(first, options))
     throw Error(ErrorCode::invalid_argument,
                 first.string() + ": is an input of this job; choose another name");
   if (!options.overwrite)
@@ -113,6 +113,10 @@ OutputFolder::OutputFolder(FilePattern pattern, OutputFileOptions options)
   if (!pattern_.folder.empty() && !pattern_.folder.has_filename())
     pattern_.folder = pattern_.folder.parent_path();
   if (pattern_.folder.empty()) pattern_.folder = ".";
+  for (const fs::path& file : options_.protect) {
+    struct stat info {};
+    if (::stat(file.c_str(), &info) == 0) protected_.emplace(info.st_dev, info.st_ino);
+  }
   std::error_code error;
   fresh_ = !fs::exists(pattern_.folder, error);
   const fs::path beside = fresh_ ? pattern_.folder.parent_path() : pattern_.folder;
@@ -137,12 +141,17 @@ void OutputFolder::write(std::int64_t number, std::string_view content) {
   written_ += static_cast<std::int64_t>(content.size());
 }
 
+bool OutputFolder::is_protected(const fs::path& file) const {
+  struct stat info {};
+  return ::stat(file.c_str(), &info) == 0 && protected_.contains({info.st_dev, info.st_ino});
+}
+
 void OutputFolder::move_into(const fs::path& folder) {
   struct stat info {};
   for (const std::string& name : names_) {
     const fs::path target = folder / name;
     if (::lstat(target.c_str(), &info) != 0) continue;
-    if (is_protected(target, options_) || S_ISDIR(info.st_mode))
+    if (is_protected(target) || S_ISDIR(info.st_mode))
       throw Error(ErrorCode::invalid_argument, target.string() + ": must not be replaced");
     if (!options_.overwrite)
       throw Error(ErrorCode::invalid_argument,

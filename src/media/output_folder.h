@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "media/file_io.h"
@@ -47,12 +49,14 @@ class OutputFolder {
 
  private:
   void move_into(const std::filesystem::path& folder);
+  bool is_protected(const std::filesystem::path& file) const;
 
   FilePattern pattern_;
   OutputFileOptions options_;
   bool fresh_ = false;  ///< the folder did not exist
   std::filesystem::path temporary_;
   std::vector<std::string> names_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> protected_;  ///< device and inode: there may be many
   std::int64_t written_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "media/file_io.h"
 
 namespace saccade::media {
 
@@ -49,13 +50,6 @@ void write_all(int fd, const std::filesystem::path& path, std::span<const std::b
     if (n <= 0) fail(path, "cannot write", n == 0 ? EIO : errno);
     content = content.subspan(static_cast<std::size_t>(n));
   }
-}
-
-void sync_folder(const std::filesystem::path& folder) {
-  const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  ::fsync(fd);  // some file systems cannot; there is nothing else to be done
-  ::close(fd);
 }
 
 }  // namespace

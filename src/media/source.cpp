@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+extern "C" {
+#include <libavutil/parseutils.h>
+}
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -21,6 +25,8 @@ namespace {
 /// Text-mode art: FFmpeg would render any text file as a video.
 constexpr std::string_view kNotVideo[] = {"tty", "bin", "xbin", "adf", "idf"};
 constexpr int kMaxReadErrors = 64;
+/// Pictures a second of a series, as FFmpeg's own option for them is called.
+constexpr const char* kRateOption = "framerate";
 
 /// Scripts, playlists and protocols: they are read by opening something else, some of them behind the back of
 /// `refuse_open`.
@@ -103,9 +109,13 @@ std::string list_streams(const AVFormatContext& input) {
   return list;
 }
 
-Source::Source(const std::filesystem::path& path, const SourceOptions& options)
-    : path_(path), file_(path, options.cancel), limits_(options.limits) {
+Source::Source(const std::filesystem::path& name, const SourceOptions& options)
+    : path_(name),
+      pictures_(list_pictures(name)),
+      file_(pictures_.empty() ? name : pictures_.front().file, options.cancel),
+      limits_(options.limits) {
   capture_log();
+  const std::filesystem::path& path = pictures_.empty() ? name : pictures_.front().file;
   const std::string address = is_address(path.string()) ? path.string() : "";
   const std::string protocols = address.empty() ? kNoProtocol : allowed_protocols(address);
   AVFormatContext* raw = avformat_alloc_context();
@@ -132,7 +142,9 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
     demuxer_options.set("frame_size", std::to_string(file_.size()));
   }
   // Where no format was found, this looks once more, by content alone, and says so.
-  for (const auto& [name, value] : options.input_options) demuxer_options.set(name.c_str(), value);
+  for (const auto& [option, value] : options.input_options) {
+    if (pictures_.empty() || option != kRateOption) demuxer_options.set(option.c_str(), value);
+  }
   if (const int code = avformat_open_input(&raw, address.c_str(), format, demuxer_options.address());
       code < 0) {  // frees `raw` itself
     if (code == AVERROR_INVALIDDATA) {
@@ -147,12 +159,12 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: reading {} knows no option '{}'", path.string(),
                                                          input_->iformat->name, unused));
   }
-  const std::string_view name = input_->iformat->name;
-  if (!address.empty() && is_among(name, kNeverByAddress)) {
+  const std::string_view format_name = input_->iformat->name;
+  if (!address.empty() && is_among(format_name, kNeverByAddress)) {
     throw Error(ErrorCode::unsupported, fmt::format("{}: is a list of other files ({}), which are not opened",
                                                     path.string(), input_->iformat->name));
   }
-  if (is_among(name, kNotVideo)) {
+  if (is_among(format_name, kNotVideo)) {
     throw Error(ErrorCode::media,
                 path.string() + ": is not a video or picture that can be read (it looks like text)");
   }
@@ -161,13 +173,14 @@ Source::Source(const std::filesystem::path& path, const SourceOptions& options)
   require_limits();
   first_pts_.assign(input_->nb_streams, AV_NOPTS_VALUE);
   choose_stream(options.stream);
-  range_.emplace(*input_, video_index_, options.range);
-  still_ = targa || (name.size() > 5 && name.substr(name.size() - 5) == "_pipe");
-  if (name == "gif" && file_.regular()) {
+  still_ = targa || format_name.ends_with("_pipe");
+  if (format_name == "gif" && file_.regular()) {
     const std::optional<Animation> animation = read_animation(path);
     still_ = animation && animation->pictures < 2;
   }
-  if (still_) add_orientation();
+  if (still_) add_orientation(path);
+  if (!pictures_.empty()) begin_series(options);
+  range_.emplace(*input_, video_index_, options.range);
   if (file_.regular()) require_whole();
   if (range_->moves() && !still_) jump(kFirstJumpMicroseconds);
 }
@@ -198,6 +211,13 @@ void Source::require_limits() const {
 /// go_further_back() mends.
 bool Source::jump(std::int64_t before) {
   jumped_before_ = 0;
+  if (!pictures_.empty()) {  // each stands for itself: on with the last one before the range
+    const std::int64_t start = range_->start(video());
+    const auto behind = std::find_if(pictures_.begin(), pictures_.end(),
+                                     [start](const ListedPicture& each) { return each.number >= start; });
+    next_picture_ = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behind - pictures_.begin() - 1));
+    return false;
+  }
   if (input_->pb == nullptr || (input_->pb->seekable & AVIO_SEEKABLE_NORMAL) == 0) return false;
   const std::int64_t first = video().start_time != AV_NOPTS_VALUE ? video().start_time : 0;
   const std::int64_t target =
@@ -222,9 +242,66 @@ bool Source::go_further_back() {
          av_seek_frame(input_.get(), video_index_, first, AVSEEK_FLAG_BACKWARD) >= 0;
 }
 
+/// What was opened as the first picture becomes a video of all of them.
+void Source::begin_series(const SourceOptions& options) {
+  if (!still_) {
+    throw Error(ErrorCode::unsupported, fmt::format("{}: {} is no single picture, as a series consists of",
+                                                    path_.string(), pictures_.front().file.string()));
+  }
+  still_ = false;
+  AVRational rate{25, 1};
+  for (const auto& [option, value] : options.input_options) {
+    if (option != kRateOption) continue;
+    if (av_parse_video_rate(&rate, value.c_str()) < 0) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: '{}' is no rate of pictures, as 25 or 30000/1001", kRateOption, value));
+    }
+  }
+  AVStream& stream = video();
+  stream.time_base = av_inv_q(rate);
+  stream.avg_frame_rate = stream.r_frame_rate = rate;
+  stream.start_time = 0;
+  stream.duration = pictures_.back().number + 1;
+  stream.nb_frames = static_cast<std::int64_t>(pictures_.size());
+  input_->start_time = 0;
+  input_->duration = av_rescale_q(stream.duration, stream.time_base, AV_TIME_BASE_Q);
+}
+
+/// A file is a packet. Null behind the last.
+PacketPtr Source::next_picture() {
+  if (next_picture_ == pictures_.size()) return nullptr;
+  const ListedPicture& picture = pictures_[next_picture_++];
+  InputFile file(picture.file);
+  constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  if (!file.regular() || file.size() > kMostBytes) {
+    throw Error(ErrorCode::limit,
+                fmt::format("{}: is no file of at most {} bytes, as the pictures of a series are",
+                            picture.file.string(), kMostBytes));
+  }
+  if (const AVInputFormat* format = find_format(file.context(), "input" + picture.file.extension().string());
+      format != nullptr && input_->iformat != format &&
+      std::string_view(input_->iformat->name).ends_with("_pipe") &&
+      std::string_view(format->name) != "image2pipe") {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: is {}, but the series begins with {} ({}): all pictures must be of one kind",
+                            picture.file.string(), format->name, input_->iformat->name,
+                            pictures_.front().file.string()));
+  }
+  PacketPtr packet = make_packet();
+  check(av_new_packet(packet.get(), static_cast<int>(file.size())), picture.file.string());
+  avio_seek(file.context(), 0, SEEK_SET);
+  if (avio_read(file.context(), packet->data, packet->size) != packet->size)
+    throw Error(ErrorCode::io, picture.file.string() + ": cannot be read as a whole");
+  packet->stream_index = video_index_;
+  packet->pts = packet->dts = picture.number;
+  packet->duration = 1;
+  packet->flags |= AV_PKT_FLAG_KEY;
+  return packet;
+}
+
 /// FFmpeg knows the Exif data of JPEG files only.
-void Source::add_orientation() {
-  const auto matrix = tagged_display_matrix(path_);
+void Source::add_orientation(const std::filesystem::path& picture) {
+  const auto matrix = tagged_display_matrix(picture);
   if (!matrix) return;
   std::uint8_t* data = av_stream_new_side_data(&video(), AV_PKT_DATA_DISPLAYMATRIX, sizeof(*matrix));
   if (data == nullptr) throw Error(ErrorCode::limit, "out of memory for stream information");
@@ -339,6 +416,11 @@ double Source::whole_duration() const noexcept {
   return 0;
 }
 
+bool Source::length_unknown() const noexcept {
+  const std::string_view name = path_.native();
+  return file_.context() == nullptr && name.starts_with("http") && avio_size(input_->pb) < 0;
+}
+
 PacketPtr Source::read() {
   PacketPtr packet = make_packet();
   for (int errors = 0; errors < kMaxReadErrors;) {
@@ -346,6 +428,12 @@ PacketPtr Source::read() {
     if (range_->active() && range_->ended()) {
       ended_ = true;
       return nullptr;
+    }
+    if (!pictures_.empty()) {
+      packet = next_picture();
+      if (packet) range_->take(*packet);
+      ended_ = !packet;
+      return packet;
     }
     const int code = av_read_frame(input_.get(), packet.get());
     if (code >= 0) {
@@ -370,6 +458,12 @@ PacketPtr Source::read() {
     const bool at_end = input_->pb != nullptr && avio_feof(input_->pb) != 0;
     if (code == AVERROR_EOF || (code == AVERROR(EIO) && at_end && input_->pb->error == 0)) {
       ended_ = true;
+      return nullptr;
+    }
+    // Without a length an HTTP server can only close the connection at the end, which FFmpeg takes for a
+    // failure.
+    if (code == AVERROR(EIO) && at_end && length_unknown()) {
+      ended_ = end_unsure_ = true;
       return nullptr;
     }
     if (code != AVERROR_INVALIDDATA && code != AVERROR(EAGAIN))

@@ -11,6 +11,7 @@
 
 #include "media/ffmpeg.h"
 #include "media/file_io.h"
+#include "media/picture_list.h"
 #include "media/time_range.h"
 #include "saccade/media_limits.h"
 
@@ -26,8 +27,9 @@ struct SourceOptions {
   std::vector<std::pair<std::string, std::string>> input_options = {};
 };
 
-/// One open input: a file, or an address. Not thread-safe, but for stop(). FFmpeg may not open further files
-/// on its behalf (playlists, references), and further addresses only for one, by protocols of its kind.
+/// One open input: a file, an address, or many pictures that list_pictures() finds. Not thread-safe, but for
+/// stop(). FFmpeg may not open further files on its behalf (playlists, references), and further addresses
+/// only for one, by protocols of its kind.
 class Source {
  public:
   /// Throws Error(not_found | io | media | invalid_argument); an input without video says which streams it
@@ -43,7 +45,13 @@ class Source {
   /// A single picture (PNG, JPEG, WebP, a GIF of one frame, …), told by content; Targa by its name.
   bool still() const noexcept { return still_; }
   /// A file that can be opened once more and gives the same then.
-  bool regular() const noexcept { return file_.regular(); }
+  bool regular() const noexcept { return file_.regular() && pictures_.empty(); }
+  /// Bytes of a pipe or device that have come so far, read or not; -1 for other inputs.
+  std::int64_t arrived() const noexcept { return file_.arrived(); }
+  /// Numbers of a series of pictures that are not there.
+  std::int64_t missing_pictures() const noexcept {
+    return pictures_.empty() ? 0 : pictures_.back().number + 1 - static_cast<std::int64_t>(pictures_.size());
+  }
   /// Ends a read() that waits, and all later ones. Thread-safe.
   void stop() noexcept { file_.stop(); }
   const RangeFilter& range() const noexcept { return *range_; }
@@ -65,6 +73,8 @@ class Source {
   std::int64_t first_pts(int stream) const noexcept { return first_pts_[static_cast<std::size_t>(stream)]; }
   /// Whether read() came to the real end of the input, and was not cancelled before.
   bool ended() const noexcept { return ended_; }
+  /// Whether the end was told by nothing but the connection's, which may have come too early.
+  bool end_unsure() const noexcept { return end_unsure_; }
   /// Packets of this stream are not needed.
   void ignore(int stream) noexcept { input_->streams[stream]->discard = AVDISCARD_ALL; }
   /// Damaged stretches that were skipped so far.
@@ -72,15 +82,20 @@ class Source {
 
  private:
   void choose_stream(std::optional<int> wanted);
-  void add_orientation();
+  void add_orientation(const std::filesystem::path& picture);
+  void begin_series(const SourceOptions& options);
+  PacketPtr next_picture();
   void find_stream_info();
   void require_limits() const;
   double whole_duration() const noexcept;
   bool jump(std::int64_t before);
+  bool length_unknown() const noexcept;
   void require_whole();
   void require_whole_index();
 
   std::filesystem::path path_;
+  std::vector<ListedPicture> pictures_;  ///< of a series; `file_` is its first
+  std::size_t next_picture_ = 0;
   InputFile file_;
   InputPtr input_;
   MediaLimits limits_;
@@ -88,7 +103,7 @@ class Source {
   std::int64_t jumped_before_ =
       0;  ///< microseconds from the start of the range to where reading began; 0: at the start
   int video_index_ = -1;
-  bool still_ = false, ended_ = false;
+  bool still_ = false, ended_ = false, end_unsure_ = false;
   std::vector<std::int64_t> first_pts_;
   std::int64_t damaged_ = 0;
 };

@@ -11,6 +11,7 @@
 
 #include "media/source.h"
 #include "pipeline/job_state.h"
+#include "pipeline/journal.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
 
@@ -103,12 +104,14 @@ void Batch::check_shared_options() const {
   JobOptions job = options_.job;
   job.input = report_.results.front().item.input;
   job.output = report_.results.front().item.output;
+  job.mask_output = report_.results.front().item.masks;
   job.overwrite = true;
   check_options(job);
   for (const std::filesystem::path& file : files_to_protect(job)) {
     for (const BatchResult& result : report_.results) {
       std::error_code ignored;
-      if (std::filesystem::equivalent(file, result.item.output, ignored)) {
+      if (std::filesystem::equivalent(file, result.item.output, ignored) ||
+          std::filesystem::equivalent(file, result.item.masks, ignored)) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{}: would be replaced by the result of {}; name another "
                                 "output folder",
@@ -130,9 +133,11 @@ void Batch::run_job_of(BatchResult& result) {
   JobOptions job = options_.job;
   job.input = result.item.input;
   job.output = result.item.output;
+  job.mask_output = result.item.masks;
   job.threads = threads_each_;
   std::error_code ignored;
-  if (job.resume && !job.overwrite && std::filesystem::exists(job.output, ignored)) {
+  if (job.resume && !job.overwrite && std::filesystem::exists(job.output, ignored) &&
+      !was_finished(job.output)) {
     result.state = BatchResult::State::skipped;
     return;
   }
@@ -155,6 +160,10 @@ void Batch::run_job_of(BatchResult& result) {
   };
   try {
     std::filesystem::create_directories(job.output.parent_path());
+    if (!job.mask_output.empty()) {
+      std::filesystem::create_directories(job.mask_output.parent_path());
+      job.resume = job.resume && job.resumable;  // only leaves out what is done
+    }
     JobCallbacks callbacks;
     callbacks.cancel = callbacks_.cancel;
     result.report = pipeline::run(job, callbacks, [&] { return std::make_unique<SharedNetwork>(network_); });

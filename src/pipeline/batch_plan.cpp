@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "media/encoder.h"
+#include "media/picture_list.h"
 #include "pipeline/batch.h"
 
 namespace saccade {
@@ -17,8 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPictures[] = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp",
-                                          ".bmp", ".tif", ".tiff", ".tga", ".ppm",  ".pgm"};
 constexpr std::string_view kVideos[] = {".mp4",  ".mov", ".m4v", ".mkv",  ".webm", ".avi",  ".ts",
                                         ".m2ts", ".mts", ".mpg", ".mpeg", ".vob",  ".wmv",  ".asf",
                                         ".flv",  ".3gp", ".3g2", ".ogv",  ".gif",  ".apng", ".nut",
@@ -40,15 +39,14 @@ bool is_among(const std::string& extension, const std::string_view (&list)[N]) {
 }
 
 bool looks_like_media(const fs::path& path) {
-  const std::string extension = extension_of(path);
   return !path.filename().string().starts_with('.') &&
-         (is_among(extension, kPictures) || is_among(extension, kVideos));
+         (media::is_picture_name(path) || is_among(extension_of(path), kVideos));
 }
 
 /// The result's name: that of the input, with an extension that can hold it.
 fs::path result_name(fs::path name, const JobOptions& job) {
   const std::string extension = extension_of(name);
-  if (is_among(extension, kPictures)) {
+  if (media::is_picture_name(name)) {
     const bool jpeg =
         extension == ".jpg" || extension == ".jpeg" || extension == ".jpe" || extension == ".jfif";
     if (!jpeg || job.effect == Effect::remove) name.replace_extension(".png");
@@ -106,6 +104,30 @@ void take_pattern(const fs::path& pattern, std::vector<Found>& found) {
   for (const fs::path& file : files) found.push_back({file, file.filename()});
 }
 
+/// Without loss for a video's masks.
+fs::path mask_name(fs::path name) {
+  return name.replace_extension(media::is_picture_name(name) ? ".png" : ".mkv");
+}
+
+/// One of an item's outputs is no input, and nothing that is there already.
+void require_free(const BatchItem& item, const fs::path& output, const std::vector<BatchItem>& items,
+                  const JobOptions& job) {
+  std::error_code ignored;
+  if (!fs::exists(output, ignored)) return;
+  for (const BatchItem& other : items) {
+    if (same_file(output, other.input)) {
+      throw Error(ErrorCode::invalid_argument,
+                  fmt::format("{}: the result of {} would replace the input {}; name another output folder",
+                              output.string(), item.input.string(), other.input.string()));
+    }
+  }
+  if (job.overwrite || job.resume) return;
+  throw Error(ErrorCode::invalid_argument,
+              output.string() +
+                  ": exists already; use --overwrite to replace such files, or --resume to "
+                  "leave out those that are done");
+}
+
 void require_usable_folder(const fs::path& folder) {
   std::error_code error;
   if (folder.empty()) throw Error(ErrorCode::invalid_argument, "the output's name is empty");
@@ -123,13 +145,22 @@ void require_usable_folder(const fs::path& folder) {
 
 }  // namespace
 
+bool is_one_result(const std::filesystem::path& output) {
+  constexpr std::string_view kOthers[] = {".webp", ".npy", ".json", ".geojson"};
+  std::error_code ignored;
+  const std::string extension = extension_of(output);
+  return output.has_filename() && !fs::is_directory(output, ignored) &&
+         (is_among(extension, kVideos) || is_among(extension, kOthers));
+}
+
 std::vector<BatchItem> plan_batch(const BatchOptions& options) {
   require_usable_folder(options.output);
-  if (!options.job.mask_output.empty()) {
-    throw Error(
-        ErrorCode::invalid_argument,
-        options.job.mask_output.string() +
-            ": several inputs would write their masks there; give a second output to one input at a time");
+  const bool masks = !options.job.mask_output.empty();
+  if (masks) {
+    require_usable_folder(options.job.mask_output);
+    if (fs::weakly_canonical(options.job.mask_output / "x") == fs::weakly_canonical(options.output / "x"))
+      throw Error(ErrorCode::invalid_argument,
+                  options.job.mask_output.string() + ": results and masks need folders of their own");
   }
   std::vector<Found> found;
   for (const fs::path& input : options.inputs) {
@@ -154,33 +185,25 @@ std::vector<BatchItem> plan_batch(const BatchOptions& options) {
   std::map<fs::path, fs::path> taken;  // output -> input
   for (const Found& each : found) {
     BatchItem item{each.input, options.output / result_name(each.name, options.job)};
-    const auto [other, fresh] = taken.emplace(item.output, item.input);
-    if (!fresh && same_file(other->second, item.input)) continue;  // named twice
-    if (!fresh) {
+    if (masks) item.masks = options.job.mask_output / mask_name(each.name);
+    bool again = false;
+    for (const fs::path& output : {item.output, item.masks}) {
+      if (output.empty()) continue;
+      const auto [other, fresh] = taken.emplace(output, item.input);
+      if (fresh) continue;
+      again = same_file(other->second, item.input);  // named twice
+      if (again) break;
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("{} and {} would both be written to {}; name them apart, or give them to runs with "
                       "outputs of their own",
-                      other->second.string(), item.input.string(), item.output.string()));
+                      other->second.string(), item.input.string(), output.string()));
     }
-    items.push_back(std::move(item));
+    if (!again) items.push_back(std::move(item));
   }
   for (const BatchItem& item : items) {
-    std::error_code ignored;
-    if (!fs::exists(item.output, ignored)) continue;
-    for (const BatchItem& other : items) {
-      if (same_file(item.output, other.input)) {
-        throw Error(ErrorCode::invalid_argument,
-                    fmt::format("{}: the result of {} would replace the input {}; name another output folder",
-                                item.output.string(), item.input.string(), other.input.string()));
-      }
-    }
-    if (!options.job.overwrite && !options.job.resume) {
-      throw Error(ErrorCode::invalid_argument,
-                  item.output.string() +
-                      ": exists already; use --overwrite to replace such files, or --resume to "
-                      "leave out those that are done");
-    }
+    require_free(item, item.output, items, options.job);
+    if (masks) require_free(item, item.masks, items, options.job);
   }
   return items;
 }

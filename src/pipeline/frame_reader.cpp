@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace saccade::pipeline {
 
 FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state), source_(source) {
@@ -18,7 +20,7 @@ media::FramePtr FrameReader::first(std::vector<media::PacketPtr>& copied) {
   while (true) {
     media::FramePtr frame = next(copied);
     // After a jump to the start of the range the first picture must lie before it, or some may be missing.
-    const bool far_enough = !aimed || (frame && skipped_before_range_);
+    const bool far_enough = !aimed || skipped_before_range_;
     if (far_enough || state_.cancelled() || !(aimed = source_.go_further_back())) {
       if (frame) {
         first_pts_ = frame->pts;
@@ -32,9 +34,28 @@ media::FramePtr FrameReader::first(std::vector<media::PacketPtr>& copied) {
     input_done_ = false;
   }
   if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
+  if (last_seen_) report_empty_range();
   throw Error(ErrorCode::media,
               fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)",
                           source_.path().string(), source_.video_index(), damaged_packets()));
+}
+
+/// Pictures there were, but none in the range.
+void FrameReader::report_empty_range() const {
+  const JobOptions& options = state_.options;
+  const double unit = av_q2d(source_.video().time_base);
+  // Times of the range count from its start, those of the input from where the input starts.
+  const double end = options.start + static_cast<double>(*last_seen_) * unit;
+  if (!options.duration || end <= options.start) {
+    throw Error(
+        ErrorCode::invalid_argument,
+        fmt::format("{}: the range starts at {:.6g} s (--start), but the last picture of the input is "
+                    "shown at {:.3f} s",
+                    source_.path().string(), options.start, end));
+  }
+  throw Error(ErrorCode::invalid_argument,
+              fmt::format("{}: no picture is shown between {:.6g} s and {:.6g} s (--start, --duration)",
+                          source_.path().string(), options.start, options.start + *options.duration));
 }
 
 media::FramePtr FrameReader::next(std::vector<media::PacketPtr>& copied) {
@@ -65,6 +86,7 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
         continue;
       }
       if (!source_.range().holds(frame->pts)) {
+        last_seen_ = std::max(last_seen_.value_or(frame->pts), frame->pts);
         skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
         continue;
       }
@@ -121,6 +143,16 @@ void FrameReader::require_limits(const AVFrame& frame) const {
 }
 
 void FrameReader::report() const {
+  if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
+    state_.notice(fmt::format(
+        "{} numbers of the series of pictures are missing: the pictures before them are shown longer",
+        missing));
+  }
+  if (source_.end_unsure()) {
+    state_.notice(
+        "the server did not say how long the input is: if the connection broke, the end of the input is "
+        "missing");
+  }
   state_.report.damaged_packets = damaged_packets();
   if (damaged_packets() > 0) {
     state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept",

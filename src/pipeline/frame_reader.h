@@ -44,6 +44,7 @@ class FrameReader {
   media::FramePtr decoded(std::vector<media::PacketPtr>& copied);
   void end_at(std::int64_t pts);
   void require_undamaged() const;
+  [[noreturn]] void report_empty_range() const;
   void require_limits(const AVFrame& frame) const;
 
   JobState& state_;
@@ -54,6 +55,7 @@ class FrameReader {
   bool input_done_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;
+  std::optional<std::int64_t> last_seen_;  ///< outside of the range
   std::optional<std::int64_t> cut_;
   std::optional<std::int64_t> first_pts_;
 };

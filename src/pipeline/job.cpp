@@ -13,6 +13,7 @@
 #include "media/encoder.h"
 #include "media/still.h"
 #include "pipeline/job_state.h"
+#include "pipeline/journal.h"
 #include "pipeline/picture.h"
 #include "platform/thread_pool.h"
 #include "saccade/profiler.h"
@@ -139,6 +140,8 @@ bool has_background_file(const JobOptions& options) {
 std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   std::vector<std::filesystem::path> files;
   if (!media::is_standard_stream(options.input)) files.push_back(options.input);
+  for (media::ListedPicture& picture : media::list_pictures(options.input))
+    files.push_back(std::move(picture.file));
   if (!options.model.empty()) files.push_back(options.model);
   if (has_background_file(options)) files.emplace_back(options.background);
   if (!options.calibration.empty()) files.push_back(options.calibration);
@@ -207,7 +210,17 @@ void check_options(const JobOptions& options) {
     media::OutputFile::require_free(options.mask_output, {options.overwrite, files_to_protect(options)});
   if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode)) {
-    media::OutputFile::require_free(options.output, {options.overwrite, files_to_protect(options)});
+    const bool finished = options.resume && was_finished(options.output);
+    media::OutputFile::require_free(options.output,
+                                    {options.overwrite || options.resume, files_to_protect(options)});
+    if (options.resume && !options.overwrite && !has_journal(options.output)) {
+      throw Error(ErrorCode::invalid_argument,
+                  options.output.string() +
+                      ": exists already, and no interrupted run is left to go on with: it may be what an "
+                      "earlier run has finished; use --overwrite to make it anew");
+    }
+    if (!finished)
+      media::OutputFile::require_free(options.output, {options.overwrite, files_to_protect(options)});
   }
   if (has_background_file(options)) {
     if (::stat(options.background.c_str(), &info) != 0) {
@@ -347,6 +360,13 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   if (options.resize) state.report.spec.input.resize = *options.resize;
   state.report.isa = state.isa;
   state.report.precision = network->precision();
+  if (const PrecisionReport& p = state.report.precision;
+      p.calibration_pictures == 1 && p.used != Precision::fp32) {
+    state.notice(
+        fmt::format("{}: the network was calibrated on a single picture, which says little about "
+                    "others; name a video or a folder of pictures with --calibration",
+                    precision_name(p.used)));
+  }
   state.report.threads = state.threads;
   if (source.still()) {
     run_still(state, source);

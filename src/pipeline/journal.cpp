@@ -19,13 +19,26 @@ namespace saccade::pipeline {
 namespace {
 
 constexpr int kFormat = 1;
+constexpr const char* kJournal = "journal.json";
 constexpr const char* kSegmentStem = "segment-";
 constexpr const char* kSegmentExtension = ".packets";
 
 bool is_ours(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
-  return name == "journal.json" || name == "journal.json.new" || name == "whole" ||
+  return name == kJournal || name == "journal.json.new" || name == "whole" ||
          (name.starts_with(kSegmentStem) && name.ends_with(kSegmentExtension));
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& target) {
+  const std::filesystem::path file = media::behind_links(target);
+  return file.parent_path() / (file.filename().string() + ".resume");
+}
+
+/// What a journal says of the result, if it has got so far.
+std::optional<media::FileIdentity> result_in(const nlohmann::json& journal) {
+  if (!journal.contains("result")) return std::nullopt;
+  const nlohmann::json& result = journal.at("result");
+  return media::FileIdentity{result.at("inode"), result.at("bytes")};
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
@@ -37,11 +50,12 @@ bool is_ours(const std::filesystem::path& file) {
                                          journal.string(), why));
 }
 
+/// All but the journal.
 void remove_ours(const std::filesystem::path& folder) noexcept {
   std::error_code ignored;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    if (is_ours(entry.path())) files.push_back(entry.path());
+    if (is_ours(entry.path()) && entry.path().filename() != kJournal) files.push_back(entry.path());
   }
   for (const auto& file : files) std::filesystem::remove(file, ignored);
 }
@@ -54,9 +68,8 @@ std::string shown(const nlohmann::json* value) {
 
 }  // namespace
 
-WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool overwrite) {
-  const std::filesystem::path file = media::behind_links(target);
-  path_ = file.parent_path() / (file.filename().string() + ".resume");
+WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool overwrite)
+    : path_(folder_of(target)), target_(target) {
   const bool made = ::mkdir(path_.c_str(), 0777) == 0;
   if (!made && errno != EEXIST) fail(path_, "cannot make the folder for what is done so far", errno);
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -84,6 +97,7 @@ WorkFolder::WorkFolder(const std::filesystem::path& target, bool resume, bool ov
                         ": holds what an interrupted run has done; go on with --resume, or begin "
                         "anew with --overwrite");
       }
+      ::unlink(journal().c_str());  // first: without it the rest is nothing
       remove_ours(path_);
     }
   } catch (...) {
@@ -106,10 +120,10 @@ std::filesystem::path WorkFolder::segment(std::size_t number) const {
 }
 
 void WorkFolder::remove() noexcept {
-  // The journal goes first: what is left by a crash in between is then a folder without one.
+  // The journal goes last: as long as anything is left it says that the target is the result.
+  remove_ours(path_);
   std::error_code ignored;
   std::filesystem::remove(journal(), ignored);
-  remove_ours(path_);
   ::rmdir(path_.c_str());
 }
 
@@ -163,6 +177,7 @@ void Journal::read() {
     }
     complete_ = journal.at("complete");
     cut_ = journal.at("cut");
+    result_ = result_in(journal);
     for (const nlohmann::json& each : journal.at("segments")) {
       segments_.push_back({each.at("file"), each.at("pictures"), each.at("packets"), each.at("bytes"),
                            each.at("first_pts"), each.at("last_pts")});
@@ -170,6 +185,7 @@ void Journal::read() {
   } catch (const nlohmann::json::exception& e) {
     damaged(path, std::string("is damaged (") + e.what() + ")");
   }
+  if (finished()) return;  // some parts may be gone already
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const SegmentRecord& segment = segments_[i];
     const std::filesystem::path file = folder_.segment(i);
@@ -193,11 +209,12 @@ void Journal::write() const {
                         {"first_pts", s.first_pts},
                         {"last_pts", s.last_pts}});
   }
-  const nlohmann::json journal = {{"format", kFormat},
-                                  {"job", *identity_},
-                                  {"complete", complete_},
-                                  {"cut", cut_},
-                                  {"segments", segments}};
+  nlohmann::json journal = {{"format", kFormat},
+                            {"job", *identity_},
+                            {"complete", complete_},
+                            {"cut", cut_},
+                            {"segments", segments}};
+  if (result_) journal["result"] = {{"inode", result_->inode}, {"bytes", result_->bytes}};
   media::write_durably(folder_.journal(), journal.dump(1) + "\n");
 }
 
@@ -217,6 +234,32 @@ void Journal::set_complete() {
   complete_ = true;
   write();
   folder_.keep();
+}
+
+void Journal::set_result(const media::FileIdentity& result) {
+  result_ = result;
+  write();
+}
+
+bool Journal::finished() const {
+  return complete_ && result_ && result_ == media::identity_of_file(folder_.target());
+}
+
+bool has_journal(const std::filesystem::path& target) {
+  return ::access((folder_of(target) / kJournal).c_str(), F_OK) == 0;
+}
+
+bool was_finished(const std::filesystem::path& target) {
+  if (!has_journal(target)) return false;
+  try {
+    const nlohmann::json journal = nlohmann::json::parse(read_text(folder_of(target) / kJournal));
+    const std::optional<media::FileIdentity> result = result_in(journal);
+    return result && result == media::identity_of_file(target);
+  } catch (const nlohmann::json::exception&) {
+    return false;  // what is wrong is said when it is read for good
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 std::optional<int> journaled_encoder_threads(const WorkFolder& folder) {

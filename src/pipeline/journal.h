@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "media/file_io.h"
 #include "pipeline/job_state.h"
 #include "pipeline/video_sink.h"
 
@@ -33,6 +34,7 @@ class WorkFolder {
   WorkFolder& operator=(const WorkFolder&) = delete;
 
   const std::filesystem::path& path() const noexcept { return path_; }
+  const std::filesystem::path& target() const noexcept { return target_; }
   bool has_journal() const;
   std::filesystem::path journal() const { return path_ / "journal.json"; }
   std::filesystem::path segment(std::size_t number) const;
@@ -44,7 +46,7 @@ class WorkFolder {
   void keep() noexcept { keep_ = true; }
 
  private:
-  std::filesystem::path path_;
+  std::filesystem::path path_, target_;
   int lock_ = -1;
   bool keep_ = false;
 };
@@ -66,9 +68,13 @@ class Journal {
   std::int64_t pictures() const noexcept;
   /// Whether these are all parts of the video.
   bool complete() const noexcept { return complete_; }
+  /// Whether the target is the result already, and only the folder has to go.
+  bool finished() const;
   /// On the disk when they return.
   void add(const SegmentRecord& segment);
   void set_complete();
+  /// The result, before it gets its name.
+  void set_result(const media::FileIdentity& result);
   /// Where other streams end, in microseconds; kept by set_complete().
   std::int64_t cut() const noexcept { return cut_; }
   void set_cut(std::int64_t microseconds) noexcept { cut_ = microseconds; }
@@ -81,8 +87,14 @@ class Journal {
   std::unique_ptr<nlohmann::json> identity_;
   std::vector<SegmentRecord> segments_;
   bool complete_ = false;
+  std::optional<media::FileIdentity> result_;
   std::int64_t cut_ = INT64_MAX;
 };
+
+/// Whether a run that was killed has left a journal beside the target.
+bool has_journal(const std::filesystem::path& target);
+/// Whether its journal says that the target is the result, which only the end of that run is missing.
+bool was_finished(const std::filesystem::path& target);
 
 /// The number of threads that the encoder of an interrupted run had, if there is a journal.
 std::optional<int> journaled_encoder_threads(const WorkFolder& folder);

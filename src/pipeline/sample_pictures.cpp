@@ -115,6 +115,12 @@ void sample_video(const PictureSource& from, media::Source& source, std::size_t 
 std::vector<fs::path> picture_files(const PictureSource& source) {
   std::error_code error;
   const fs::file_status status = fs::status(source.path, error);
+  if (!fs::exists(status)) {
+    std::vector<fs::path> series;
+    for (media::ListedPicture& picture : media::list_pictures(source.path))
+      series.push_back(std::move(picture.file));
+    if (!series.empty()) return series;
+  }
   if (!fs::exists(status))
     throw Error(ErrorCode::not_found, source.path.string() + ": no such file or folder");
   if (fs::is_regular_file(status)) return {source.path};

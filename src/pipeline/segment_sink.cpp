@@ -122,6 +122,12 @@ void SegmentSink::end_part() {
 }
 
 SinkResult SegmentSink::finish(bool interrupted) {
+  if (journal_->finished()) {  // an earlier run ended between naming the result and removing the folder
+    folder_->remove();
+    notices_.emplace_back("an earlier run had finished the result: nothing was left to do");
+    const auto file = media::identity_of_file(state_.options.output);
+    return {state_.options.output, file ? file->bytes : 0, pictures_before_};
+  }
   wait_for_drain();
   if (part_ && part_->file) {
     {
@@ -158,6 +164,7 @@ SinkResult SegmentSink::join(bool interrupted) {
                                      journal_->pictures(), folder_->path().string()));
     }
   } else {
+    journal_->set_result(file->settle());
     file->commit();
     folder_->remove();
   }

@@ -634,7 +634,8 @@ void VideoJob::run_stages() {
           const trace::StageClock::Scope timing(state_.clocks.decode);
           return reader_.next(copied);
         },
-        [this] { source_.stop(); }, kMostWaiting);
+        [this] { source_.stop(); }, kMostWaiting,
+        [backlog = Backlog(source_)](const AVFrame& frame) mutable { return backlog.holds(frame); });
   }
   idle_before_ = platform::idle_cpu_seconds();
   started_.store(true, std::memory_order_release);
@@ -712,6 +713,7 @@ void VideoJob::finish() {
   } else if (masks_) {
     masks_->commit();
   }
+  report.start_seconds = std::chrono::duration<double>(first_time_ - state_.start).count();
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   state_.measured.drain = std::max(0.0, busy - state_.measured.seconds);
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;

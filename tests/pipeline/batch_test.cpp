@@ -90,8 +90,10 @@ TEST_F(Batch, WhatWouldEndBadlyIsRefusedBeforeTheFirst) {
   EXPECT_THAT(refused(o), HasSubstr("is the name of a file"));
   EXPECT_FALSE(std::filesystem::exists(o.output));
   o = options({in / "b.mp4", in / "a.png"});
-  o.job.mask_output = scratch / "masks";
-  EXPECT_THAT(refused(o), HasSubstr("would write their masks there"));
+  o.job.mask_output = out;
+  EXPECT_THAT(refused(o), HasSubstr("need folders of their own"));
+  o.job.mask_output = scratch / "masks.mkv";
+  EXPECT_THAT(refused(o), HasSubstr("is the name of a file"));
   std::filesystem::create_directories(out);
   write_text(out / "b.mp4", "mine");
   EXPECT_THAT(refused(options({in / "b.mp4", in / "a.png"})), HasSubstr("exists already"));
@@ -140,6 +142,38 @@ TEST_F(Batch, OneThatFailsDoesNotStopTheOthers) {
     }
     EXPECT_EQ(frame_times(out / "sub" / "a.mp4"), frame_times(in / "sub" / "a.mp4"));
   }
+}
+
+TEST_F(Batch, MasksGoToAFolderOfTheirOwn) {
+  video("a.mp4");
+  video("sub/a.mp4");
+  picture("b.jpg");
+  BatchOptions o = options({in});
+  o.recursive = true;
+  o.job.mask_output = scratch / "masks";
+  EXPECT_EQ(pipeline::run_batch(o, {}, bright()).done, 3u);
+  for (const char* name : {"a", "sub/a"}) {
+    EXPECT_EQ(frame_times(scratch / "masks" / (std::string(name) + ".mkv")).size(), 10u) << name;
+    EXPECT_EQ(stream_value(scratch / "masks" / (std::string(name) + ".mkv"), "v:0", "pix_fmt"), "gray");
+  }
+  const auto single = scratch / "single.png";
+  JobOptions one = job(in / "b.jpg", scratch / "single.jpg", Effect::blur);
+  one.mask_output = single;
+  pipeline::run(one, {}, bright());
+  EXPECT_TRUE(read_file(scratch / "masks" / "b.png") == read_file(single));
+  EXPECT_THAT(refused(o), HasSubstr("exists already"));
+  std::filesystem::remove_all(out);
+  EXPECT_THAT(refused(o), HasSubstr("masks/a.mkv: exists already"));
+  std::filesystem::remove_all(scratch / "masks");
+  o.job.resume = true;
+  EXPECT_EQ(pipeline::run_batch(o, {}, bright()).done, 3u);
+  EXPECT_EQ(pipeline::run_batch(o, {}, bright()).skipped, 3u);
+  // Never over an input.
+  picture("c.png");
+  o = options({in / "a.mp4", in / "b.jpg", in / "c.png"});
+  o.job.mask_output = in;
+  o.job.overwrite = true;
+  EXPECT_THAT(refused(o), HasSubstr("would replace the input"));
 }
 
 TEST_F(Batch, ResultsAreThoseOfSingleJobs) {

@@ -47,6 +47,16 @@ struct Failure : testing::Test {
   }
 };
 
+TEST_F(Failure, X265IsSparedPicturesThatCrashIt) {
+  const auto narrow = scratch / "narrow.mkv";
+  ffmpeg("-f lavfi -i testsrc2=s=48x80:r=25:d=0.2 -c:v ffv1 {}", {narrow});
+  JobOptions options = job(narrow, scratch / "out.mkv", Effect::blur);
+  options.encoder = "libx265";
+  EXPECT_THAT(error_of(options, ErrorCode::unsupported), HasSubstr("less than 50 pixels' width"));
+  std::filesystem::remove(narrow);
+  expect_untouched();
+}
+
 TEST_F(Failure, ANetworkThatFailsEndsTheJob) {
   std::atomic<int> calls{0};
   const auto failing = fake([&](int x, int y, const float*) -> float {

@@ -1,7 +1,9 @@
 // A job in a process of its own, which ends it when so many frames are written: what a crash is to the next
 // run.
 //
-//   killed_job INPUT OUTPUT [resume] [container option…] kill=FRAME,MICROSECONDS
+//   killed_job INPUT OUTPUT [resume] [whole] [interrupt] [encoder=NAME] [kill=FRAME,MICROSECONDS]
+//              [crash=rename | crash=remove,N]     right behind the naming of the result, or the Nth removal
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "fake_network.h"
@@ -17,7 +20,23 @@
 namespace {
 std::atomic<bool> interrupted{false};
 extern "C" void on_interrupt(int /*signal*/) { interrupted.store(true); }
+
+bool crash_behind_rename = false;
+int removals_to_crash = 0;
 }  // namespace
+
+// In place of those of the C library, also where the C++ library calls them.
+extern "C" int rename(const char* from, const char* to) noexcept {
+  const int code = ::renameat(AT_FDCWD, from, AT_FDCWD, to);
+  if (code == 0 && crash_behind_rename && !std::string_view(to).ends_with(".json"))
+    ::kill(::getpid(), SIGKILL);
+  return code;
+}
+extern "C" int remove(const char* name) noexcept {
+  const int code = ::unlink(name);
+  if (code == 0 && removals_to_crash > 0 && --removals_to_crash == 0) ::kill(::getpid(), SIGKILL);
+  return code;
+}
 
 int main(int argc, char** argv) {
   using namespace saccade;
@@ -32,6 +51,8 @@ int main(int argc, char** argv) {
     if (text == "whole") options.resumable = false;
     if (text == "interrupt") signal = SIGINT;
     if (text.starts_with("encoder=")) options.encoder = text.substr(8);
+    if (text == "crash=rename") crash_behind_rename = true;
+    if (text.starts_with("crash=remove,")) removals_to_crash = std::atoi(text.c_str() + text.find(',') + 1);
     if (text.starts_with("kill=")) {
       last = std::atoll(text.c_str() + 5);
       delay = std::atoi(text.c_str() + text.find(',') + 1);

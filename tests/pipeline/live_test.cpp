@@ -217,6 +217,93 @@ TEST_F(Live, AFailureEndsAJobWhoseInputIsSilent) {
   writer.join();
 }
 
+TEST_F(Live, WhatProbingHeldBackIsNotDropped) {
+  make("3");
+  const auto fifo = scratch / "camera", out = scratch / "out.mkv";
+  ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
+  // All at once; the job has a while to do for each picture, so that none would be left if they were dropped.
+  std::thread writer([&] {
+    std::FILE* pipe = std::fopen(fifo.c_str(), "wb");
+    const std::string bytes = read_file(clip);
+    std::fwrite(bytes.data(), 1, bytes.size(), pipe);
+    std::fclose(pipe);
+  });
+  const auto slow = fake([](int x, int y, const float*) {
+    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return 1.0f;
+  });
+  JobOptions options = job(fifo, out, Effect::blur);
+  options.live = true;
+  options.threads = 1;
+  const JobReport report = pipeline::run(options, {}, slow);
+  writer.join();
+  EXPECT_EQ(report.frames, 75);
+  EXPECT_EQ(report.dropped_frames, 0);
+}
+
+TEST_F(Live, WhatComesWhileTheJobIsTooSlowIsDroppedBehindAPipeToo) {
+  make("30");
+  const auto fifo = scratch / "camera", out = scratch / "out.mkv";
+  ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
+  std::thread writer([&] {
+    std::FILE* pipe = std::fopen(fifo.c_str(), "wb");
+    const std::string bytes = read_file(clip);
+    for (std::size_t at = 0; at < bytes.size(); at += 4096) {
+      std::fwrite(bytes.data() + at, 1, std::min<std::size_t>(4096, bytes.size() - at), pipe);
+      std::fflush(pipe);
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    }
+    std::fclose(pipe);
+  });
+  const auto slow = fake([](int x, int y, const float*) {
+    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return 1.0f;
+  });
+  JobOptions options = job(fifo, out, Effect::blur);
+  options.live = true;
+  options.threads = 1;
+  const JobReport report = pipeline::run(options, {}, slow);
+  writer.join();
+  EXPECT_EQ(report.frames + report.dropped_frames, 750);
+  EXPECT_GT(report.dropped_frames, 0);
+}
+
+TEST_F(Live, HttpNeedsNoLength) {
+  make("2");
+  const std::string video = read_file(clip);
+  const std::string heads[] = {"HTTP/1.0 200 OK\r\nContent-Type: video/mp2t\r\n\r\n",
+                               "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"};
+  int round = 0;
+  for (const std::string& head : heads) {
+    const Server server(video, std::chrono::microseconds(0), head);
+    const auto out = scratch / ("out" + std::to_string(round++) + ".mkv");
+    const JobReport report =
+        pipeline::run(job(server.address("http", "/x.ts"), out, Effect::blur), {}, bright());
+    EXPECT_EQ(report.frames, 50) << head;
+    EXPECT_FALSE(report.interrupted);
+    EXPECT_EQ(packet_hashes(out, "a:0"), packet_hashes(clip, "a:0"));
+    EXPECT_THAT(report.notices, testing::Contains(HasSubstr("did not say how long the input is")));
+  }
+  // One that says so, and sends less.
+  const Server server(
+      video, std::chrono::microseconds(0),
+      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(video.size() + 10'000) + "\r\n\r\n");
+  EXPECT_NE(error_of(job(server.address("http", "/x.ts"), scratch / "short.mkv", Effect::blur)), "no error");
+}
+
+TEST_F(Live, PlaylistsNeedNoLengths) {
+  make("2");
+  const std::string video = read_file(clip);
+  const std::string head = "HTTP/1.0 200 OK\r\nContent-Type: ";
+  const Server first(video, std::chrono::microseconds(0), head + "video/mp2t\r\n\r\n");
+  const std::string list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n" +
+                           first.address("http", "/one.ts") + "\n#EXT-X-ENDLIST\n";
+  const Server server(list, std::chrono::microseconds(0), head + "application/vnd.apple.mpegurl\r\n\r\n");
+  const JobReport report = pipeline::run(
+      job(server.address("http", "/list.m3u8"), scratch / "out.mkv", Effect::blur), {}, bright());
+  EXPECT_EQ(report.frames, 50);
+}
+
 TEST_F(Live, CancelEndsAWaitForACamera) {
   make("1");
   const auto fifo = scratch / "camera";

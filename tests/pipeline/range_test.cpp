@@ -241,7 +241,7 @@ TEST_F(Part, NothingInTheRangeIsAnError) {
     pipeline::run(options, {}, bright());
     ADD_FAILURE() << "no error";
   } catch (const Error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("no frame"));
+    EXPECT_THAT(e.what(), HasSubstr("the range starts at 100 s (--start), but the last picture"));
   }
   EXPECT_THAT(scratch.names(), ElementsAre("in.mkv"));
 }
@@ -328,6 +328,40 @@ TEST_F(Part, ResumableJobsKeepTheirRange) {
   pipeline::run(options, {}, bright());
   EXPECT_EQ(frame_times(parts), frame_times(whole));
   EXPECT_EQ(packet_hashes(parts, "a:0"), packet_hashes(whole, "a:0"));
+}
+
+TEST(RangeOfNothing, SaysWhereTheInputEnds) {
+  Scratch scratch;
+  for (const char* name : {"in.mp4", "in.mkv", "in.ts"}) {
+    const auto in = scratch / name;
+    ffmpeg(
+        "-f lavfi -i testsrc2=s=64x48:r=25:d=2 -f lavfi -i sine=d=3 -c:v libx264 -preset ultrafast -g 25 "
+        "-c:a mp2 {}",
+        {in});
+    JobOptions options = job(in, scratch / "out.mkv", Effect::blur);
+    const auto said = [&] {
+      try {
+        pipeline::run(options, {}, bright());
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::invalid_argument);
+        return std::string(e.what());
+      }
+      return std::string("no error");
+    };
+    for (const double start : {2.5, 60.0}) {
+      options.start = start;
+      options.duration.reset();
+      EXPECT_THAT(said(), HasSubstr("the last picture of the input is shown at 1.9")) << name << start;
+      options.duration = 1;
+      EXPECT_THAT(said(), HasSubstr("the last picture of the input is shown at 1.9")) << name << start;
+    }
+    // Between two pictures.
+    options.start = std::stod(frame_times(in).at(25)) -
+                    std::stod(ffprobe("-show_entries format=start_time", in).front()) + 0.01;
+    options.duration = 0.02;
+    EXPECT_THAT(said(), HasSubstr("no picture is shown between 1.0")) << name;
+    EXPECT_FALSE(std::filesystem::exists(options.output));
+  }
 }
 
 }  // namespace

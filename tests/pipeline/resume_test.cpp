@@ -94,7 +94,11 @@ TEST_F(Resume, KilledAnywhereGivesTheBytesOfARunThatWasNot) {
         continue;
       }
       EXPECT_EQ(killed.exit_code, -1) << killed.error;
-      EXPECT_FALSE(std::filesystem::exists(out));
+      if (std::filesystem::exists(out)) {  // killed behind the naming of the result
+        EXPECT_EQ(at, frames);
+        EXPECT_TRUE(read_file(out) == expected) << kill;
+        if (!std::filesystem::exists(out.string() + ".resume")) continue;
+      }
       if (round % 3 == 0) {
         const CommandResult again =
             child(out, {"resume", "kill=" + std::to_string(at / 2 + frames / 2) + ",3000"});
@@ -112,6 +116,87 @@ TEST_F(Resume, KilledAnywhereGivesTheBytesOfARunThatWasNot) {
       EXPECT_FALSE(std::filesystem::exists(out.string() + ".resume"));
     }
   }
+}
+
+TEST_F(Resume, KilledBehindTheNamingOfTheResultOnlyTidiesUp) {
+  const auto whole = scratch / "whole.mkv", out = scratch / "out.mkv", folder = scratch / "out.mkv.resume";
+  ASSERT_EQ(child(whole, {}).exit_code, 0);
+  const std::string expected = read_file(whole);
+  for (const std::string crash : {"crash=rename", "crash=remove,1", "crash=remove,4"}) {
+    std::filesystem::remove(out);
+    ASSERT_EQ(child(out, {crash}).exit_code, -1) << crash;
+    EXPECT_TRUE(read_file(out) == expected) << crash;
+    EXPECT_TRUE(std::filesystem::exists(folder / "journal.json")) << crash;
+    const auto written = std::filesystem::last_write_time(out);
+    JobOptions o = options(out);
+    o.threads = 7;  // it still has to be the same job
+    o.resume = true;
+    EXPECT_THROW(pipeline::run(o, {}, bright()), Error) << crash;
+    const CommandResult resumed = child(out, {"resume"});
+    EXPECT_EQ(resumed.exit_code, 0) << crash << " " << resumed.error;
+    const auto counts = numbers(resumed.out);
+    EXPECT_GT(counts[1], kFrames - 1);
+    EXPECT_EQ(counts[0], counts[1]) << "something was done again";
+    EXPECT_TRUE(read_file(out) == expected) << crash;
+    EXPECT_EQ(std::filesystem::last_write_time(out), written) << crash;
+    EXPECT_FALSE(std::filesystem::exists(folder)) << crash;
+    const CommandResult again = child(out, {"resume"});
+    EXPECT_EQ(again.exit_code, 1) << crash;
+    EXPECT_THAT(again.error, HasSubstr("may be what an earlier run has finished")) << crash;
+  }
+}
+
+TEST_F(Resume, AnotherFileInThePlaceOfTheResultIsNotTakenForIt) {
+  const auto whole = scratch / "whole.mkv", out = scratch / "out.mkv";
+  ASSERT_EQ(child(whole, {}).exit_code, 0);
+  ASSERT_EQ(child(out, {"crash=rename"}).exit_code, -1);
+  std::filesystem::copy_file(out, scratch / "copy.mkv");
+  std::filesystem::rename(scratch / "copy.mkv", out);
+  const CommandResult refused = child(out, {"resume"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.error, HasSubstr("exists already; use --overwrite"));
+  std::filesystem::remove(out);
+  const CommandResult resumed = child(out, {"resume"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.error;
+  EXPECT_TRUE(read_file(out) == read_file(whole));
+  EXPECT_FALSE(std::filesystem::exists(out.string() + ".resume"));
+}
+
+TEST_F(Resume, InterruptedAnywhereAFileThatPlaysIsLeft) {
+  std::mt19937 random(21);
+  const auto all = frame_times(in);
+  const auto sounds = packet_hashes(in, "a:0");
+  int partial_files = 0;
+  for (int round = 0; round < 20; ++round) {
+    const bool parts = round % 2 == 0;
+    const std::string extension = round % 4 < 2 ? "mp4" : "mkv";
+    const auto out = scratch / ("out." + extension), partial = scratch / ("out.partial." + extension);
+    const std::string kill =
+        "kill=" + std::to_string(1 + random() % all.size()) + "," + std::to_string(random() % 20'000);
+    SCOPED_TRACE(extension + (parts ? " in parts " : " in one ") + kill);
+    const CommandResult stopped = child(out, parts ? std::vector<std::string>{"interrupt", kill}
+                                                   : std::vector<std::string>{"interrupt", kill, "whole"});
+    if (stopped.exit_code == 0) {  // it was too late
+      EXPECT_EQ(frame_times(out).size(), all.size());
+    } else {
+      ASSERT_EQ(stopped.exit_code, 130) << stopped.error;
+      EXPECT_FALSE(std::filesystem::exists(out));
+      ++partial_files;
+      const auto times = frame_times(partial);
+      EXPECT_EQ(static_cast<long long>(times.size()), numbers(stopped.out)[1]);
+      ASSERT_LE(times.size(), all.size());
+      EXPECT_TRUE(std::equal(times.begin(), times.end(), all.begin()));
+      // Sound as far as the pictures go.
+      const auto kept = packet_hashes(partial, "a:0");
+      ASSERT_LE(kept.size(), sounds.size());
+      EXPECT_TRUE(std::equal(kept.begin(), kept.end(), sounds.begin()));
+      const double seconds = std::stod(times.back());
+      EXPECT_NEAR(static_cast<double>(kept.size()) * 1024 / 44100, seconds, 0.6);
+    }
+    for (const auto& file : {out, partial}) std::filesystem::remove(file);
+    std::filesystem::remove_all(out.string() + ".resume");
+  }
+  EXPECT_GE(partial_files, 10);
 }
 
 TEST_F(Resume, EveryEncoderCanBeResumed) {
