@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -22,6 +21,7 @@
 #include "runtime/plan.h"
 #include "saccade/error.h"
 #include "saccade/model.h"
+#include "setting_options.h"
 
 namespace saccade::cli {
 
@@ -40,6 +40,28 @@ struct BenchOptions {
   bool layers = true;
   bool floor = false;
 };
+
+BenchOptions bench_options(const CLI::App& command) {
+  const settings::Effective said = effective_settings(command, settings::kBench);
+  BenchOptions options;
+  options.model = said.text("model");
+  if (options.model.empty()) throw UsageError("no model is named; usage: saccade bench MODEL");
+  options.plan.shapes = said.values("shape");
+  options.plan.disabled_passes = said.values("disable-pass");
+  options.plan.limits = said.values("limit");
+  options.plan.batch = said.integer("batch", 0);
+  options.plan.max_memory = said.text("max-memory");
+  options.plan.precision = said.text("precision");
+  for (const std::string& threads : said.values("threads")) options.threads.push_back(std::stoi(threads));
+  // What bounds them in the environment is no choice.
+  if (said.source("isa") != settings::Source::environment) options.isa = said.values("isa");
+  options.warmup = said.integer("warmup", 0);
+  options.repeats = said.integer("repeats", 1);
+  options.json = said.text("json");
+  options.layers = said.flag("layers");
+  options.floor = said.flag("floor");
+  return options;
+}
 
 // Median and quartiles, in nanoseconds.
 struct Spread {
@@ -325,29 +347,9 @@ void run(const BenchOptions& options) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto options = std::make_shared<BenchOptions>();
-  options->threads = {1};
   CLI::App* command = app.add_subcommand("bench", "Time a model, and each of its layers.");
-  command->add_option("model", options->model, "Model file or alias")->required()->type_name("MODEL");
-  add_plan_options(*command, options->plan);
-  add_precision_option(*command, options->plan.precision);
-  command->add_option("--threads", options->threads, "Numbers of threads, interleaved: 1,2")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--isa", options->isa, "Instruction sets, interleaved: portable,avx2")
-      ->delimiter(',')
-      ->type_name("ISA");
-  command->add_option("--warmup", options->warmup, "Runs that are not counted")
-      ->check(CLI::Range(0, 1000000));
-  command->add_option("--repeats", options->repeats, "Runs of each configuration")
-      ->check(CLI::Range(1, 1000000));
-  command
-      ->add_option("--json", options->json, "Write everything as JSON to a file, or to standard output ('-')")
-      ->type_name("FILE");
-  command->add_flag("--layers,!--no-layers", options->layers, "Time each layer too (the default)");
-  command->add_flag("--floor", options->floor,
-                    "Measure what the machine can do, and compare each layer with the least time it allows");
-  command->callback([options] { run(*options); });
+  add_settings(*command, settings::kBench);
+  command->callback([command] { run(bench_options(*command)); });
 }
 
 }  // namespace saccade::cli

@@ -29,6 +29,8 @@ struct Exit {
 // Each subcommand lives in the file of its name. Its callback returns normally when it is done, or throws
 // saccade::Error (one line on stderr, exit code 1, or 130 for ErrorCode::interrupted), UsageError or Exit.
 void add_bench(CLI::App& app);
+void add_cache(CLI::App& app);
+void add_config(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_fetch(CLI::App& app);
 void add_infer(CLI::App& app);

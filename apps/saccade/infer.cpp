@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <system_error>
 
 #include "command.h"
@@ -15,7 +14,9 @@
 #include "plan_options.h"
 #include "runtime/model_impl.h"
 #include "saccade/error.h"
+#include "saccade/job.h"
 #include "saccade/model.h"
+#include "setting_options.h"
 
 namespace saccade::cli {
 
@@ -25,16 +26,35 @@ struct InferOptions {
   std::string model;
   std::vector<std::string> inputs;
   std::string output;
-  std::string isa;
-  std::string executor = "planned";
+  std::string executor;
   int threads = 1;
   std::int64_t batch = 0;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> limits;
-  std::string max_memory;
-  std::string precision = "fp32";
-  bool no_plan_cache = false;
+  JobOptions job;  ///< memory, precision, plan cache
 };
+
+InferOptions infer_options(const CLI::App& command) {
+  const settings::Effective said = effective_settings(command, settings::kInfer);
+  InferOptions options;
+  options.job.plan_cache.enabled = true;
+  options.model = said.text("model");
+  options.inputs = said.values("input");
+  options.output = said.text("output");
+  options.executor = said.text("executor");
+  options.threads = said.integer("threads", 1);
+  options.batch = said.integer("batch", 0);
+  options.disabled_passes = said.values("disable-pass");
+  options.limits = said.values("limit");
+  as_usage([&] { said.apply(options.job); });
+  if (options.model.empty())
+    throw UsageError("no model is named; usage: saccade infer MODEL --input X.npy --output DIR");
+  if (options.inputs.empty())
+    throw UsageError("no --input is given; usage: saccade infer MODEL --input X.npy --output DIR");
+  if (options.output.empty())
+    throw UsageError("no --output is given; usage: saccade infer MODEL --input X.npy --output DIR");
+  return options;
+}
 
 // "NAME=X.npy", or "X.npy" for the next input that has none yet. Names may hold '=' and so may paths.
 std::vector<std::string> assign_files(const Model& model, const std::vector<std::string>& arguments) {
@@ -133,12 +153,14 @@ std::vector<std::string> file_names(const Model& model) {
 }
 
 void run(const InferOptions& options) {
-  if (options.executor == "reference" && options.precision != "fp32")
-    throw UsageError("--executor reference computes what the model says: --precision " + options.precision +
-                     " is for the planned one");
-  const std::optional<Isa> isa = options.isa.empty() ? std::nullopt : std::optional(usable_isa(options.isa));
-  const Model model = Model::load(find_model(options.model), load_limits(options.limits),
-                                  {.enabled = !options.no_plan_cache});
+  const Precision precision = options.job.precision;
+  if (options.executor == "reference" && precision != Precision::fp32)
+    throw UsageError(std::string("--executor reference computes what the model says: --precision ") +
+                     precision_name(precision) + " is for the planned one");
+  const std::optional<Isa> isa =
+      options.job.max_isa ? std::optional(usable_isa(isa_name(*options.job.max_isa))) : std::nullopt;
+  const Model model =
+      Model::load(find_model(options.model), load_limits(options.limits), options.job.plan_cache);
   const std::vector<std::string> names = file_names(model);
   const std::vector<Tensor> inputs = read_inputs(model, options);
   std::vector<Tensor> outputs;
@@ -148,8 +170,8 @@ void run(const InferOptions& options) {
     CompileOptions wanted;
     wanted.max_isa = isa;
     wanted.disabled_passes = options.disabled_passes;
-    wanted.max_memory = memory_bound(options.max_memory);
-    wanted.precision = *parse_precision(options.precision);
+    wanted.max_memory = options.job.max_memory;
+    wanted.precision = precision;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());
     const Model chosen = in_precision(model, inputs, wanted, options.threads);
@@ -167,40 +189,9 @@ void run(const InferOptions& options) {
 }  // namespace
 
 void add_infer(CLI::App& app) {
-  auto options = std::make_shared<InferOptions>();
   CLI::App* command = app.add_subcommand("infer", "Run a model on raw tensors (.npy in, .npy out).");
-  command->add_option("model", options->model, "Model file or alias")->required()->type_name("MODEL");
-  command
-      ->add_option("--input", options->inputs,
-                   "Tensor for an input; without NAME the inputs are taken in order")
-      ->required()
-      ->type_name("[NAME=]X.npy")
-      ->expected(1)
-      ->take_all();
-  command
-      ->add_option("--output", options->output,
-                   "Folder for the results: one file an output, '/' in its name as '_'")
-      ->required()
-      ->type_name("DIR");
-  command
-      ->add_option("--isa", options->isa,
-                   "Highest instruction set to use: portable, avx2, avx512, avx512_vnni, avx512_bf16 or amx")
-      ->type_name("ISA");
-  command->add_option("--threads", options->threads, "Threads that share the work")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--executor", options->executor, "planned (compiled) or reference (plain loops, slow)")
-      ->check(CLI::IsMember({"planned", "reference"}));
-  command->add_option("--batch", options->batch, "Repeat inputs of one sample to a batch of this size")
-      ->check(CLI::Range(1, 65536));
-  command
-      ->add_option("--disable-pass", options->disabled_passes,
-                   "Leave a compiler pass out ('inspect --passes' lists them)")
-      ->type_name("PASS");
-  add_limit_option(*command, options->limits);
-  add_memory_option(*command, options->max_memory);
-  add_precision_option(*command, options->precision);
-  add_plan_cache_option(*command, options->no_plan_cache);
-  command->callback([options] { run(*options); });
+  add_settings(*command, settings::kInfer);
+  command->callback([command] { run(infer_options(*command)); });
 }
 
 }  // namespace saccade::cli

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "saccade/limits.h"
-#include "saccade/media_limits.h"
 
 namespace CLI {
 class App;
@@ -19,11 +18,10 @@ namespace saccade::cli {
 /// 0.
 std::int64_t parse_size(const std::string& what, std::string_view text);
 
-/// `media`: with the limits of what the input may ask for.
-void add_limit_option(CLI::App& command, std::vector<std::string>& settings, bool media = false);
+void add_limit_option(CLI::App& command, std::vector<std::string>& settings);
 
 /// The default limits, changed by settings like "tensor-bytes=512M". Throws UsageError for a name that does
 /// not exist or a value that is no number.
-LoadLimits load_limits(const std::vector<std::string>& settings, MediaLimits* media = nullptr);
+LoadLimits load_limits(const std::vector<std::string>& settings);
 
 }  // namespace saccade::cli

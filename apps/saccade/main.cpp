@@ -5,9 +5,11 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "command.h"
 #include "saccade/error.h"
+#include "settings/nearest.h"
 
 namespace {
 
@@ -18,6 +20,39 @@ void report(std::string message) {
   for (char& c : message)
     if (c == '\n' || c == '\r') c = ' ';
   std::fprintf(stderr, "saccade: %s\n", message.c_str());
+}
+
+/// "; did you mean 'blur'?", or nothing.
+std::string meant(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string best = settings::nearest(word, candidates);
+  return best.empty() ? "" : "; did you mean '" + best + "'?";
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+/// What is wrong with the first option that the command does not have; "" if it has them all.
+std::string unknown_option(const CLI::App& app, int argc, char** argv) {
+  const auto typed = app.get_subcommands([&](const CLI::App* each) { return each->check_name(argv[1]); });
+  if (typed.empty()) return "";
+  const CLI::App* command = typed.front();
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_fnames()) names.push_back("--" + name);
+  }
+  for (int i = 2; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") break;
+    if (!argument.starts_with("--")) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (command->get_option_no_throw(name) != nullptr) continue;
+    return "there is no option '" + name + "' of 'saccade " + command->get_name() + "'" + meant(name, names);
+  }
+  return "";
 }
 
 int dispatch(int argc, char** argv) {
@@ -31,6 +66,8 @@ int dispatch(int argc, char** argv) {
   cli::add_inspect(app);
   cli::add_verify(app);
   cli::add_bench(app);
+  cli::add_cache(app);
+  cli::add_config(app);
   cli::add_fetch(app);
   cli::add_doctor(app);
 
@@ -41,13 +78,16 @@ int dispatch(int argc, char** argv) {
   const std::string command = argv[1];
   const auto named = [&](const CLI::App* candidate) { return candidate->check_name(command); };
   if (!command.starts_with('-') && app.get_subcommands(named).empty())
-    throw cli::UsageError("there is no command '" + command + "'; 'saccade --help' lists them");
+    throw cli::UsageError("there is no command '" + command + "'" + meant(command, command_names(app)) +
+                          " ('saccade --help' lists them)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::ParseError& e) {
-    report(e.what());
+    // A mistyped option is often missed too: the mistake is what to speak of.
+    const std::string unknown = unknown_option(app, argc, argv);
+    report(unknown.empty() ? e.what() : unknown);
     std::fputs("Run 'saccade --help' or 'saccade COMMAND --help' for usage.\n", stderr);
     return cli::kUsage;
   }

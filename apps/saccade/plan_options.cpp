@@ -57,13 +57,6 @@ std::int64_t memory_bound(const std::string& size) {
   return size.empty() ? 0 : parse_size("--max-memory " + size, size);
 }
 
-void add_precision_option(CLI::App& command, std::string& precision) {
-  command
-      .add_option("--precision", precision,
-                  "Numbers that the network computes with: fp32, bf16, fp16, int8, auto (default: fp32)")
-      ->check(CLI::IsMember({"fp32", "bf16", "fp16", "int8", "auto"}));
-}
-
 Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
                    int threads) {
   if (options.precision == Precision::automatic)
@@ -71,10 +64,6 @@ Model in_precision(const Model& model, const std::vector<Tensor>& inputs, Compil
   if (options.precision != Precision::int8) return model;
   options.precision = Precision::fp32;
   return quantised(model, std::span(&inputs, 1), {options, {}, threads});
-}
-
-void add_plan_cache_option(CLI::App& command, bool& without) {
-  command.add_flag("--no-plan-cache", without, "Neither use nor keep compiled plans of other runs");
 }
 
 CompileOptions compile_options(const Model& model, const PlanOptions& options) {

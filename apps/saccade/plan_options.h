@@ -31,16 +31,10 @@ void add_memory_option(CLI::App& command, std::string& size);
 /// Its bytes; 0 where it was not given. Throws UsageError for what is no size.
 std::int64_t memory_bound(const std::string& size);
 
-/// Adds --precision, with the values that parse_precision knows.
-void add_precision_option(CLI::App& command, std::string& precision);
-
 /// The model in bytes where --precision asks for int8, calibrated on those inputs; `options.precision` is
 /// then fp32. Throws UsageError for auto, which is decided on pictures.
 Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
                    int threads);
-
-/// Adds --no-plan-cache.
-void add_plan_cache_option(CLI::App& command, bool& without);
 
 /// For Model::compile. Throws UsageError for a malformed shape.
 CompileOptions compile_options(const Model& model, const PlanOptions& options);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -86,15 +85,6 @@ std::string summary_of(const BatchReport& report) {
 }
 
 }  // namespace
-
-void add_many_options(CLI::App& command, ManyArguments& a) {
-  command.add_option("--list", a.list, "A file with names of inputs, one a line; - is standard input")
-      ->type_name("FILE");
-  command.add_flag("--recursive", a.recursive,
-                   "Folders in folders too; the output folder gets the same ones");
-  command.add_option("--jobs", a.jobs, "Files to work on at once (default: by their kind and the CPUs)")
-      ->check(CLI::Range(1, 1024));
-}
 
 std::vector<std::string> read_list(const std::string& file) {
   std::ifstream stream;

@@ -8,19 +8,7 @@
 
 #include "saccade/batch.h"
 
-namespace CLI {
-class App;
-}
-
 namespace saccade::cli {
-
-struct ManyArguments {
-  std::string list;
-  bool recursive = false;
-  int jobs = 0;
-};
-
-void add_many_options(CLI::App& command, ManyArguments& arguments);
 
 /// Names from a file, one a line; "-" is standard input. Throws Error(not_found | io).
 std::vector<std::string> read_list(const std::string& file);

@@ -39,6 +39,12 @@ std::optional<Effect> parse_effect(std::string_view name) noexcept;
 /// progressive where it cannot say so.
 enum class Deinterlace : std::uint8_t { automatic, on, off };
 
+/// How threads are put to use. `throughput`: a picture a thread, several at once; `latency`: all threads on
+/// one picture; `automatic`: throughput for videos, latency for single pictures. Results are the same.
+enum class Mode : std::uint8_t { automatic, throughput, latency };
+const char* mode_name(Mode mode) noexcept;  ///< "auto", "throughput", "latency"
+std::optional<Mode> parse_mode(std::string_view name) noexcept;
+
 struct JobOptions {
   /// A video or picture file, a pipe or device, "-" for standard input, or an address ("rtsp://…"). Pictures
   /// that make a video together: a folder of them, a pattern with * ? [ ], or a series ("frames/%06d.png"),
@@ -116,6 +122,13 @@ struct JobOptions {
   double segment_seconds = 10;  ///< least length of such a part
   int threads = 0;              ///< CPU threads for all stages together; 0: as many as this process may use
   std::optional<Isa> max_isa;
+
+  Mode mode = Mode::automatic;
+  /// Pictures of a video that are worked on at once, threads divided by it on each; 0: as `mode` says.
+  int streams = 0;
+  int tokens = 0;  ///< pictures of a video between decoder and encoder, which bounds memory; 0: streams and 2
+  int encoder_threads = 0;  ///< 0: `threads` if it is given, else as many as the encoder finds good
+  int decoder_threads = 1;  ///< each holds a picture
 };
 
 /// Handed to the progress callback, one call a frame, from a thread of the job (never two at once).

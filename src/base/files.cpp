@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,6 +70,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::span<con
   std::string name = path.string() + ".XXXXXX";
   FileDescriptor file{::mkostemp(name.data(), O_CLOEXEC)};
   if (file.fd < 0) throw_errno(path, "create a file beside it", errno);
+  // Says that somebody is still writing it; ends with the process. Where there are no locks, nobody asks.
+  (void)::flock(file.fd, LOCK_EX | LOCK_NB);
   const auto fail = [&](const char* what) {
     const int error = errno;
     ::unlink(name.c_str());

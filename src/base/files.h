@@ -26,8 +26,8 @@ void release_pages(std::span<const std::byte> part) noexcept;
 /// Whole content as text. Throws like map_file.
 std::string read_text(const std::filesystem::path& path);
 
-/// Writes `content` beside `path` and renames it there, so that `path` is never half written. Throws
-/// Error(io).
+/// Writes `content` beside `path` (PATH.XXXXXX, locked by flock meanwhile) and renames it there, so that
+/// `path` is never half written. Throws Error(io).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
 /// The same for content in several pieces, one behind the other.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);

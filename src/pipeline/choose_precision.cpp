@@ -198,6 +198,7 @@ ChosenModel choose_precision(const Model& model, const ModelSpec& spec, const co
   chosen.report = decision->report;
   if (decision->precision == Precision::int8) {
     chosen.model = quantise::in_bytes(model, options, decision->recipe);
+    chosen.recipe = decision->recipe;
   } else {
     chosen.options.precision = decision->precision;
     chosen.options.fp32_layers = decision->fp32_layers;

@@ -32,6 +32,7 @@ struct ChosenModel {
   Model model;
   CompileOptions options;
   PrecisionReport report;
+  std::optional<quantise::Recipe> recipe = std::nullopt;  ///< that `model` in bytes was made by
 };
 
 /// `model` has real ends; `options` are those of its compilation in fp32, with all shapes. Takes the decision

@@ -12,7 +12,8 @@ FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state)
 
 void FrameReader::open_decoder() {
   decoder_ = std::make_unique<media::Decoder>(
-      source_.video(), media::DecoderOptions{.max_pixels = state_.options.media_limits.max_pixels});
+      source_.video(), media::DecoderOptions{.threads = std::max(1, state_.options.decoder_threads),
+                                             .max_pixels = state_.options.media_limits.max_pixels});
 }
 
 media::FramePtr FrameReader::first(std::vector<media::PacketPtr>& copied) {

@@ -26,7 +26,23 @@ constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {{{Effect::re
                                                                      {Effect::replace, "replace"},
                                                                      {Effect::mask, "mask"},
                                                                      {Effect::overlay, "overlay"}}};
+constexpr std::array<std::pair<Mode, const char*>, 3> kModes = {
+    {{Mode::automatic, "auto"}, {Mode::throughput, "throughput"}, {Mode::latency, "latency"}}};
 }  // namespace
+
+const char* mode_name(Mode mode) noexcept {
+  for (const auto& [value, name] : kModes) {
+    if (value == mode) return name;
+  }
+  return "?";
+}
+
+std::optional<Mode> parse_mode(std::string_view text) noexcept {
+  for (const auto& [value, name] : kModes) {
+    if (text == name) return value;
+  }
+  return std::nullopt;
+}
 
 const char* effect_name(Effect effect) noexcept {
   for (const auto& [value, name] : kEffects) {
@@ -49,6 +65,7 @@ namespace saccade::pipeline {
 namespace {
 
 constexpr int kMaxThreads = 1024;
+constexpr int kMaxTokens = 4096;
 constexpr double kMaxSeconds = 1e9;
 
 std::int64_t peak_memory() {
@@ -172,6 +189,14 @@ void check_options(const JobOptions& options) {
   require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
   require(options.threads >= 0 && options.threads <= kMaxThreads,
           fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
+  require(options.streams >= 0 && options.streams <= kMaxThreads,
+          fmt::format("streams {} is out of range 0 to {}", options.streams, kMaxThreads));
+  require(options.tokens >= 0 && options.tokens <= kMaxTokens,
+          fmt::format("tokens {} is out of range 0 to {}", options.tokens, kMaxTokens));
+  require(options.encoder_threads >= 0 && options.encoder_threads <= kMaxThreads,
+          fmt::format("encoder threads {} is out of range 0 to {}", options.encoder_threads, kMaxThreads));
+  require(options.decoder_threads >= 0 && options.decoder_threads <= kMaxThreads,
+          fmt::format("decoder threads {} is out of range 0 to {}", options.decoder_threads, kMaxThreads));
   require(options.max_mask_change >= 0 && options.max_mask_change <= 1,
           fmt::format("a change of masks of {} is no share, 0 to 1", options.max_mask_change));
   require(!options.max_miou_drop || std::isfinite(*options.max_miou_drop),

@@ -130,11 +130,11 @@ Shape input_shape(const TensorInfo& input, const ModelSpec& spec, const std::str
 
 }  // namespace
 
-std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
-                                      const NetworkOptions& wanted) {
+NetworkChoice choose_network(const Model& model, const compiler::Target& target,
+                             const NetworkOptions& wanted) {
   const std::string name = model.path().string();
-  const Model network = runtime::with_real_ends(model);
-  ModelSpec spec = model.spec();
+  Model network = runtime::with_real_ends(model);
+  const ModelSpec& spec = model.spec();
   if (model.inputs().size() != 1) {
     throw Error(ErrorCode::unsupported, fmt::format("{}: has {} inputs ({}), expected one picture", name,
                                                     model.inputs().size(), list_names(model.inputs())));
@@ -145,14 +145,22 @@ std::unique_ptr<Network> make_network(const Model& model, const compiler::Target
   options.max_isa = wanted.max_isa;
   options.max_memory = wanted.max_memory;
   ChosenModel chosen = choose_precision(network, spec, target, options, wanted.precision);
+  return {std::move(chosen), std::move(network), std::move(options)};
+}
+
+std::unique_ptr<Network> make_network(const Model& model, const compiler::Target& target,
+                                      const NetworkOptions& wanted) {
+  const std::string name = model.path().string();
+  ModelSpec spec = model.spec();
+  ChosenModel chosen = choose_network(model, target, wanted).chosen;
   Plan plan = chosen.model.compile(target, chosen.options);
   if (plan.impl().dynamic != nullptr)
     throw Error(ErrorCode::unsupported,
                 name + ": shapes of its results depend on the pictures, so they cannot be masks of one size");
   if (plan.inputs().front().dtype != DType::f32) {
     throw Error(ErrorCode::unsupported,
-                fmt::format("{}: input '{}' is {}, only float32 can be fed with pictures", name, input.name,
-                            dtype_name(plan.inputs().front().dtype)));
+                fmt::format("{}: input '{}' is {}, only float32 can be fed with pictures", name,
+                            plan.inputs().front().name, dtype_name(plan.inputs().front().dtype)));
   }
   const auto& outputs = plan.outputs();
   std::size_t index = 0;

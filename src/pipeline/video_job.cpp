@@ -106,6 +106,7 @@ class VideoJob {
   void plan_masks_only();
   void open_encoder();
   void open_frames();
+  int streams() const noexcept;
   void run_stages();
   void finish_video();
   void finish();
@@ -323,8 +324,9 @@ void VideoJob::plan_flow() {
                      .threads = 0,
                      .extra = options.encoder_options};
   if (options.threads > 0) result_.encoder.threads = options.threads;
+  if (options.encoder_threads > 0) result_.encoder.threads = options.encoder_threads;
   result_.encoder.reproducible = resumable();
-  if (resumable() && options.threads == 0) {
+  if (resumable() && result_.encoder.threads == 0) {
     // What an encoder makes may depend on its threads: their number must not be left to chance.
     result_.encoder.threads = state_.threads + state_.threads / 2;
     if (folder_)
@@ -490,7 +492,7 @@ void VideoJob::process(Token& token) {
       idle_workers_.pop_back();
     }
   }
-  if (!worker) worker = processor_->make_worker(1);
+  if (!worker) worker = processor_->make_worker(std::max(1, state_.threads / streams()));
   try {
     token.result = processor_->run(*token.decoded, token.background.get(), *worker);
     media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, *worker) : nullptr;
@@ -617,8 +619,14 @@ struct EncodeStage {
   }
 };
 
+/// Pictures that are worked on at once.
+int VideoJob::streams() const noexcept {
+  if (state_.options.streams > 0) return std::min(state_.options.streams, state_.threads);
+  return state_.options.mode == Mode::latency ? 1 : state_.threads;
+}
+
 void VideoJob::run_stages() {
-  const int token_count = state_.threads + kSpareTokens;
+  const int token_count = state_.options.tokens > 0 ? state_.options.tokens : streams() + kSpareTokens;
   for (int i = 0; i < token_count; ++i) free_tokens_.push_back(&tokens_.emplace_back());
   first_time_ = std::chrono::steady_clock::now();
   // The scheduler would have no more threads than there are CPUs. The least of all jobs' bounds counts, so it
@@ -626,8 +634,12 @@ void VideoJob::run_stages() {
   const auto parallelism =
       static_cast<std::size_t>(std::max(state_.threads, kBoundPerCpu * platform::available_cpus()));
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parallelism + 1);
-  // A live input is waited for by a thread that would be missing elsewhere.
-  tbb::task_arena arena(state_.threads + (state_.options.live ? 1 : 0));
+  // With one picture at a time another thread decodes the next one and encodes the last one meanwhile. A live
+  // input is waited for by a thread that would be missing elsewhere.
+  const bool one_at_a_time = streams() == 1 && state_.threads > 1;
+  tbb::task_arena arena(streams() + (one_at_a_time ? 1 : 0) + (state_.options.live ? 1 : 0));
+  const tbb::filter_mode process_mode =
+      one_at_a_time ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
   if (state_.options.live) {
     live_ = std::make_unique<LiveReader>(
         [this](std::vector<media::PacketPtr>& copied) {
@@ -643,7 +655,7 @@ void VideoJob::run_stages() {
     tbb::parallel_pipeline(
         static_cast<std::size_t>(token_count),
         tbb::make_filter<void, Token*>(tbb::filter_mode::serial_in_order, DecodeStage{this}) &
-            tbb::make_filter<Token*, Token*>(tbb::filter_mode::parallel, ProcessStage{this}) &
+            tbb::make_filter<Token*, Token*>(process_mode, ProcessStage{this}) &
             tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, EncodeStage{this}));
   });
   (void)visits_.load(std::memory_order_acquire);

@@ -8,6 +8,7 @@
 
 #include "compiler/target.h"
 #include "ir/graph.h"
+#include "saccade/precision.h"
 #include "saccade/tensor.h"
 
 namespace saccade::quantise {
@@ -20,13 +21,14 @@ struct Machine {
   const compiler::Target* target = nullptr;
   Isa isa = Isa::portable;
   int threads = 1;
+  Precision precision = Precision::fp32;  ///< of run_all and observe
 };
 
 /// Runs the outputs of a graph of concrete shapes on each sample.
 std::vector<Sample> run_all(const ir::Graph& graph, std::span<const Sample> samples, const Machine& machine);
 
 /// Calls `see(index into values, index of the sample, tensor)` for each value and sample, values in an order
-/// of its own. The network is run on kernels, in single precision, in parts that hold a bounded number of
+/// of its own. The network is run on kernels, in parts that hold a bounded number of
 /// bytes at a time.
 void observe(const ir::Graph& graph, const std::vector<ir::ValueId>& values, std::span<const Sample> samples,
              const Machine& machine, const std::function<void(std::size_t, std::size_t, const Tensor&)>& see);

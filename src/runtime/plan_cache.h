@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "compiler/recipe.h"
+#include "runtime/cache_file.h"
 #include "saccade/model.h"
 
 namespace saccade::runtime {
@@ -21,28 +22,16 @@ namespace saccade::runtime {
 /// a head, which callers write and read as an archive, and blocks of bytes. Entries that are damaged, of
 /// another build or somebody else's count as absent. Nothing here throws for what the folder holds or does
 /// not let happen.
-///
-/// A file: magic, length and checksum of the head; the head; from the next page on the blocks, each at
-/// a multiple of 64 bytes. The head starts with the key, and sizes and checksums of the
-/// blocks.
 class PlanCache {
  public:
-  enum class Kind : std::uint8_t { plan, model, precision };
+  using Kind = CacheKind;
 
   /// nullptr where the options or SACCADE_PLAN_CACHE switch it off, or this build cannot be told from others.
   static std::shared_ptr<const PlanCache> open(const PlanCacheOptions& options);
 
   PlanCache(std::filesystem::path directory, std::int64_t max_bytes, std::string build);
 
-  struct Entry {
-    std::vector<std::byte> bytes;               ///< what `head` lies in
-    std::span<const std::byte> head;            ///< as it was kept
-    std::vector<compiler::PackedBlock> blocks;  ///< large ones in pages of the file
-
-    Entry() = default;
-    Entry(Entry&&) = default;
-    Entry& operator=(Entry&&) = default;
-  };
+  using Entry = CacheFile;
   /// Marks it as used just now.
   std::optional<Entry> find(Kind kind, const std::string& key) const noexcept;
   /// Writes the entry beside and renames it, then removes those that were not used for longest until all
@@ -57,7 +46,6 @@ class PlanCache {
 
  private:
   std::string full_key(const std::string& key) const;
-  void prune(const std::filesystem::path& newest) const;
 
   std::filesystem::path directory_;
   std::int64_t max_bytes_;

@@ -309,7 +309,7 @@ TEST_F(Commands, UsageErrors) {
   EXPECT_EQ(run({"--help"}).code, 0);
   EXPECT_EQ(run({"--version"}).code, 0);
   expect_failure({"segment"}, 2, "no command 'segment'");
-  expect_failure({"infer"}, 2, "required");
+  expect_failure({"infer"}, 2, "no model is named");
   expect_failure({"bench", model_, "--shape", "1x3xlarge"}, 2, "1x3xlarge");
   expect_failure({"inspect", "selfie-of-nobody"}, 1, "selfie-of-nobody");
 }

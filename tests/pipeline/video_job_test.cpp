@@ -112,6 +112,26 @@ TEST(VideoJob, ThreadsDoNotChangeTheResult) {
     if (first.empty()) first = frames;
     EXPECT_TRUE(frames == first) << threads;
   }
+  // Nor does how they are put to use.
+  struct Use {
+    Mode mode;
+    int threads, streams, tokens, encoder, decoder;
+  };
+  for (const Use& use : {Use{Mode::latency, 2, 0, 0, 0, 1}, Use{Mode::latency, 1, 0, 1, 1, 1},
+                         Use{Mode::latency, 4, 0, 2, 0, 3}, Use{Mode::throughput, 3, 0, 1, 2, 1},
+                         Use{Mode::automatic, 6, 3, 0, 0, 2}, Use{Mode::automatic, 2, 9, 40, 0, 1}}) {
+    const auto out = scratch / "used.mkv";
+    JobOptions options = job(in, out, Effect::blur);
+    options.encoder = "ffv1";
+    options.mode = use.mode, options.threads = use.threads, options.streams = use.streams;
+    options.tokens = use.tokens, options.encoder_threads = use.encoder, options.decoder_threads = use.decoder;
+    options.overwrite = true;
+    EXPECT_EQ(pipeline::run(options, {}, bright()).frames, 50);
+    EXPECT_TRUE(raw_frames(out, "yuv420p") == first) << mode_name(use.mode) << " " << use.threads;
+  }
+  JobOptions wrong = job(in, scratch / "wrong.mkv", Effect::blur);
+  wrong.tokens = -1;
+  EXPECT_THROW(pipeline::run(wrong, {}, bright()), Error);
 }
 
 /// Share of white (luma above half) in the four quarters of a picture: top left, top right, bottom left,

@@ -1,0 +1,30 @@
+// The settings of a command as its options, and what they came to.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "settings/resolve.h"
+
+namespace CLI {
+class App;
+}
+
+namespace saccade::cli {
+
+/// Adds an option for each setting of `which` to a command.
+void add_settings(CLI::App& command, settings::Command which);
+
+/// What holds for them, from the command line that was parsed, the environment and the file that --config
+/// names. Throws UsageError for what is refused, Error(not_found | io) for a file that cannot be read.
+settings::Effective effective_settings(const CLI::App& command, settings::Command which);
+
+/// Runs `work`, in which settings are understood: what is wrong with them is wrong usage.
+void as_usage(const std::function<void()>& work);
+
+/// JSON of what holds for each setting and where it came from; the same as a table.
+std::string effective_json(const settings::Effective& effective);
+std::string effective_table(const settings::Effective& effective);
+
+}  // namespace saccade::cli
