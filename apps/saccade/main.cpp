@@ -66,6 +66,7 @@ int dispatch(int argc, char** argv) {
   cli::add_inspect(app);
   cli::add_verify(app);
   cli::add_bench(app);
+  cli::add_optimize(app);
   cli::add_cache(app);
   cli::add_config(app);
   cli::add_fetch(app);

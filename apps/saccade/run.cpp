@@ -3,15 +3,16 @@
 
 #include <CLI/CLI.hpp>
 #include <atomic>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "command.h"
 #include "find_model.h"
+#include "interrupt.h"
+#include "job_arguments.h"
 #include "job_output.h"
-#include "plan_options.h"
+#include "optimize.h"
 #include "run_many.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
@@ -21,52 +22,6 @@ namespace saccade::cli {
 
 namespace {
 
-// Set by the first Ctrl-C; the second one ends the program at once.
-std::atomic<bool> interrupt_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-extern "C" void on_interrupt(int /*signal*/) { interrupt_requested.store(true, std::memory_order_relaxed); }
-
-void install_signals() {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
-  // A closed pipe or a file that grows too large becomes a failed write, which is reported like any other.
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
-}
-
-/// What makes no sense together is wrong usage; what the library would refuse too is left to it.
-void require_sense(const JobOptions& job) {
-  const bool decides = job.precision == Precision::int8 || job.precision == Precision::automatic;
-  if (!decides && !job.calibration.empty())
-    throw UsageError("--calibration has no use without --precision int8 or auto");
-  if (!job.labels.empty() && job.calibration.empty())
-    throw UsageError("--labels are those of the pictures of a folder: name it with --calibration");
-  if (job.max_miou_drop && (job.labels.empty() || job.precision != Precision::automatic))
-    throw UsageError("--max-miou-drop has no use without --precision auto and --labels");
-  if (job.duration && *job.duration <= 0) throw UsageError("--duration: expected more than nothing");
-  if (job.effect == Effect::replace && job.background.empty()) {
-    throw UsageError("--effect replace needs --background with a colour, a picture or a video");
-  }
-  if (!job.background.empty() && job.effect != Effect::replace && job.effect != Effect::overlay)
-    throw UsageError("--background " + job.background +
-                     " has no use without --effect replace (or overlay, with a colour)");
-}
-
-JobOptions job_options(const settings::Effective& said, const std::vector<std::string>& inputs) {
-  JobOptions job;
-  job.plan_cache.enabled = true;
-  if (inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
-  if (said.text("output").empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
-  as_usage([&] { said.apply(job); });
-  job.input = inputs.front();
-  if (job.max_isa) job.max_isa = usable_isa(isa_name(*job.max_isa));
-  require_sense(job);
-  return job;
-}
-
 void run(const CLI::App& command) {
   const settings::Effective said = effective_settings(command, settings::kRun);
   std::vector<std::string> inputs = said.values("input");
@@ -75,10 +30,12 @@ void run(const CLI::App& command) {
   if (!list.empty()) {
     for (std::string& name : read_list(list)) inputs.push_back(std::move(name));
   }
+  if (inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
+  if (said.text("output").empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
   JobOptions options = job_options(said, inputs);
   // A wrong name of the input or output should not wait for the model to be found.
   options.model = find_model(said.text("model"));
-  install_signals();
+  const std::atomic<bool>& interrupt_requested = watch_for_interrupts();
   // Pictures that become one video are one input.
   const bool series = inputs.size() == 1 && !said.flag("recursive") &&
                       (options.sequence || is_one_result(options.output) || options.output == "-");
@@ -96,6 +53,7 @@ void run(const CLI::App& command) {
   const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
   // With --json standard output holds nothing but the summary, which repeats the plan.
   std::FILE* plan = quiet || json ? nullptr : result_on_stdout ? stderr : stdout;
+  if (said.flag("auto-optimize")) options = optimized(options, said, interrupt_requested, plan);
   JobOutput output(
       {.plan = plan,
        .json_progress = progress == "json",

@@ -11,21 +11,21 @@ namespace {
 
 constexpr std::size_t kSkipped = 8;  // the start of a clip is often unlike the rest
 constexpr std::size_t kMostBytes = std::size_t{96} << 20;
-constexpr std::size_t kMostPictures = 30, kFewestPictures = 4;
+constexpr std::size_t kMostTrialPictures = 30, kFewestTrialPictures = 4;
 constexpr std::size_t kEncoded = 60;
 
 }  // namespace
 
 void EncodeTrial::keep(const AVFrame& picture) {
-  if (seen_++ < kSkipped || pictures_.size() == kMostPictures) return;
+  if (seen_++ < kSkipped || pictures_.size() == kMostTrialPictures) return;
   const std::size_t bytes =
       static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height) * 2;
-  if ((pictures_.size() + 1) * bytes > kMostBytes && pictures_.size() >= kFewestPictures) return;
+  if ((pictures_.size() + 1) * bytes > kMostBytes && pictures_.size() >= kFewestTrialPictures) return;
   pictures_.push_back(media::share(picture));
 }
 
 std::optional<double> EncodeTrial::run(const std::string& preset) const {
-  if (pictures_.size() < kFewestPictures) return std::nullopt;
+  if (pictures_.size() < kFewestTrialPictures) return std::nullopt;
   try {
     ResultPlan plan = plan_;
     plan.encoder.preset = preset;

@@ -37,10 +37,10 @@ bool concrete(const ir::Value& value) {
 
 // In pieces that leave memory again, so that hashing does not keep the whole file there.
 std::string hash_of(const MappedFile& file) {
-  constexpr std::size_t kPiece = std::size_t{4} << 20;
+  constexpr std::size_t kHashedPiece = std::size_t{4} << 20;
   Sha256 hash;
-  for (std::size_t at = 0; at < file.bytes.size(); at += kPiece) {
-    const auto piece = file.bytes.subspan(at, std::min(kPiece, file.bytes.size() - at));
+  for (std::size_t at = 0; at < file.bytes.size(); at += kHashedPiece) {
+    const auto piece = file.bytes.subspan(at, std::min(kHashedPiece, file.bytes.size() - at));
     hash.update(piece);
     release_pages(piece);
   }

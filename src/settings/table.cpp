@@ -52,8 +52,9 @@ constexpr Setting kTable[] = {
     {.name = "input",
      .kind = Kind::text,
      .section = Section::input,
-     .doc = "Video or picture file, pipe, device or address; - is standard input. Several files, a folder or "
-            "a pattern: the output is a folder",
+     .doc = "Video or picture file, pipe, device or address; - is standard input; pictures as one video: "
+            "frames/%06d.png, or a folder or pattern with a video as output. Several files, a folder or a "
+            "pattern: the output is a folder",
      .value_name = "INPUT",
      .many = true,
      .positional = true,
@@ -620,6 +621,41 @@ constexpr Setting kTable[] = {
      .fallback_note = "plans in the cache folder",
      .value_name = "DIR",
      .apply = [](Job& job, const V& v) { job.plan_cache.directory = v.back(); }},
+
+    // The search for the fastest settings.
+    {.name = "auto-optimize",
+     .kind = Kind::flag,
+     .section = Section::tuning,
+     .doc = "Look for the fastest settings first, on the beginning of the input",
+     .fallback = "false"},
+    {.name = "tuning-budget",
+     .kind = Kind::time,
+     .section = Section::tuning,
+     .doc = "How long that search may take",
+     .fallback = "60",
+     .value_name = "TIME"},
+    {.name = "target-fps",
+     .kind = Kind::number,
+     .section = Section::tuning,
+     .doc = "Frames a second that are enough: the search ends there",
+     .fallback_note = "as fast as possible",
+     .high = 1e6,
+     .value_name = "N"},
+    {.name = "max-latency",
+     .kind = Kind::number,
+     .section = Section::tuning,
+     .doc = "Milliseconds that a picture may be between decoder and encoder, on average, with the settings "
+            "that are "
+            "looked for",
+     .fallback_note = "no bound",
+     .high = 1e9,
+     .value_name = "MS"},
+    {.name = "max-process-memory",
+     .kind = Kind::size,
+     .section = Section::tuning,
+     .doc = "Memory of the whole program at its peak, with the settings that are looked for",
+     .fallback_note = "no bound",
+     .value_name = "SIZE"},
 
     // Measuring.
     {.name = "warmup",

@@ -51,11 +51,13 @@ class Searcher {
 
   SearchResult run(const std::vector<Group>& groups) {
     double left = 0;
-    for (const Group& group : groups) left += static_cast<double>(group.candidates.size());
+    // A group runs each candidate and the best so far.
+    for (const Group& group : groups) left += static_cast<double>(group.candidates.size() + 1);
     // The last part of the budget is for the proof.
     const double end = options_.budget_seconds * (1 - kProofShare);
     for (const Group& group : groups) {
-      const auto count = static_cast<double>(group.candidates.size());
+      if (base_seconds_ > 0 && base_seconds_ <= options_.enough_seconds) break;
+      const auto count = static_cast<double>(group.candidates.size() + 1);
       search_group(group, elapsed() + (end - elapsed()) * count / std::max(1.0, left));
       left -= count;
     }
@@ -119,6 +121,7 @@ class Searcher {
       line.verdict = "kept";
       base_ = line.settings;
       base_speed_ = line.speed;
+      base_seconds_ /= gain + 1;
     }
   }
 
@@ -128,6 +131,7 @@ class Searcher {
     if (!affordable(base, frames, until)) return end(first);
     const Measured reference = timed(base_, frames, base);
     if (base_.empty()) result_.start_refused = reference.refused;
+    base_seconds_ = reference.refused.empty() ? reference.seconds : 0;
     std::rotate(alive.begin(), alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2), alive.end());
     for (Contender& contender : alive) {
       if (!affordable(contender, frames, until)) return end(first);
@@ -202,6 +206,7 @@ class Searcher {
   double start_;
   Settings base_;
   double base_speed_ = 1;
+  double base_seconds_ = 0;   ///< a frame of it, when last measured
   double slowest_frame_ = 0;  ///< seconds a frame of the slowest run
   SearchResult result_;
 };

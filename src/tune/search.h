@@ -40,7 +40,8 @@ struct SearchOptions {
   double budget_seconds = 60;  ///< no measurement is begun that would end behind it, as far as can be told
   std::int64_t first_frames = 24;  ///< of the first pass
   std::int64_t most_frames = 240;
-  double least_gain = 0.01;  ///< a gain below that is none
+  double enough_seconds = 0;  ///< a frame: no further group is begun once that is reached; 0: never
+  double least_gain = 0.01;   ///< a gain below that is none
   int final_passes = 5;  ///< in which the winner must be faster than where the search began, beyond the noise
   std::function<double()> now;  ///< seconds; for tests. Empty: the machine's clock
 };

@@ -66,6 +66,38 @@ struct RunCommand : ::testing::Test {
   }
 };
 
+TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
+  const auto file = scratch / "saccade.yaml", page = scratch / "tried.html", out = scratch / "out.mp4";
+  const std::vector<std::string> command{
+      "optimize", clip.string(), "-o",     file.string(),     "--model", model.string(),
+      "--effect", "blur",        "--page", page.string(),     "--json",  "--threads",
+      "1",        "--tokens",    "9",      "--tuning-budget", "3"};
+  testing::Result result = testing::run_saccade(said.path(), command);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const nlohmann::json report = nlohmann::json::parse(result.out);
+  EXPECT_GE(report["trials"].size(), 4u);
+  EXPECT_GE(report["speedup"], 1.0);
+  const std::string text = read_file(file);
+  EXPECT_THAT(text, HasSubstr("effect: blur"));
+  EXPECT_THAT(text, Not(HasSubstr("clip.mp4")));
+  const std::string html = read_file(page);
+  EXPECT_THAT(html, HasSubstr("<h2>Trials</h2>"));
+  for (const char* foreign : {"http", "src=", "@import", "url("}) EXPECT_THAT(html, Not(HasSubstr(foreign)));
+  result = run({clip.string(), "-o", out.string(), "--config", file.string(), "--quiet"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(frame_times(out), frame_times(clip));
+  // Nothing that is there is replaced unasked, and nothing else was left.
+  result = testing::run_saccade(said.path(), command);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("saccade.yaml: exists already"));
+  EXPECT_THAT(scratch.names(),
+              ElementsAre("clip.mp4", "model.onnx", "out.mp4", "saccade.yaml", "tried.html"));
+  const auto tuned = scratch / "tuned.mp4";
+  result = run(with(clip, tuned, {"--auto-optimize", "--tuning-budget", "1"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("verdict"));
+}
+
 TEST_F(RunCommand, KeepsPlansFromRunToRun) {
   const Scratch cache;
   const std::string here = "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR='" + cache.path().string() + "'";

@@ -118,6 +118,16 @@ TEST(Search, KeepsItsBudget) {
   }
 }
 
+TEST(Search, EndsWhereItIsFastEnough) {
+  FakeMachine machine;
+  machine.factors = {{{"streams", "3"}, 0.5}, {{"encoder-threads", "2"}, 0.5}, {{"precision", "auto"}, 0.5}};
+  SearchOptions search_options = machine.options(600);
+  search_options.enough_seconds = 0.011;
+  const SearchResult result = search(groups(), machine.measure(), search_options);
+  EXPECT_THAT(result.best, testing::Not(testing::Contains(Pair("precision", "auto"))));
+  EXPECT_TRUE(result.complete);
+}
+
 TEST(Search, BoundsRefuseCandidatesAndRescueTheDefault) {
   FakeMachine machine;
   machine.factors = {{{"streams", "3"}, 0.5}, {{"tokens", "8"}, 0.8}};

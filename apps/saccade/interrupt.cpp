@@ -1,0 +1,28 @@
+#include "interrupt.h"
+
+#include <csignal>
+
+namespace saccade::cli {
+
+namespace {
+
+// Set by the first Ctrl-C; the second one ends the program at once.
+std::atomic<bool> interrupt_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void on_interrupt(int /*signal*/) { interrupt_requested.store(true, std::memory_order_relaxed); }
+
+}  // namespace
+
+const std::atomic<bool>& watch_for_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+  // A closed pipe or a file that grows too large becomes a failed write, which is reported like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  return interrupt_requested;
+}
+
+}  // namespace saccade::cli

@@ -1,0 +1,240 @@
+#include "tune/optimize.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <string_view>
+#include <thread>
+
+#include "platform/thread_pool.h"
+#include "tune/knobs.h"
+#include "tune/search.h"
+
+namespace saccade::tune {
+
+namespace {
+
+/// A folder for the outputs of the trials, which goes with the object.
+class TrialFolder {
+ public:
+  TrialFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "saccade-trials-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorCode::io, name + ": cannot make a folder for the trials");
+    path_ = name;
+  }
+  ~TrialFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TrialFolder(const TrialFolder&) = delete;
+  TrialFolder& operator=(const TrialFolder&) = delete;
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Sets a flag after some seconds, or when another flag is set.
+class Deadline {
+ public:
+  Deadline(double seconds, const std::atomic<bool>* other) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    thread_ = std::thread([this, end, other] {
+      std::unique_lock lock(mutex_);
+      while (!done_ && std::chrono::steady_clock::now() < end && !(other != nullptr && *other))
+        changed_.wait_for(lock, std::chrono::milliseconds(50));
+      if (!done_) flag_ = true;
+    });
+  }
+  ~Deadline() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  const std::atomic<bool>& flag() const noexcept { return flag_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::atomic<bool> flag_{false};
+  std::thread thread_;
+};
+
+/// Lets the peak of the process's memory begin anew from what it takes now. False where the kernel does not.
+bool forget_peak_memory() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5";
+  return static_cast<bool>(file.flush());
+}
+
+JobOptions trial_job(JobOptions job, const std::filesystem::path& folder) {
+  struct stat info {};
+  if (::stat(job.input.c_str(), &info) != 0)
+    throw Error(ErrorCode::not_found, job.input.string() + ": no such file");
+  if (!S_ISREG(info.st_mode)) {
+    throw Error(ErrorCode::unsupported,
+                job.input.string() + ": is no regular file: trials would have to read it again and again");
+  }
+  // The same kind of output, by its name, by the format that is asked for, or as the input.
+  if (job.output.empty() && job.output_format.empty()) {
+    static constexpr std::string_view kContainers[] = {".mp4", ".m4v", ".mov", ".mkv", ".webm"};
+    const std::string extension = job.input.extension().string();
+    const bool known =
+        std::find(std::begin(kContainers), std::end(kContainers), extension) != std::end(kContainers);
+    job.output = "trial" + (known ? extension : ".mkv");
+  }
+  const auto inside = [&](const std::filesystem::path& target, const char* fallback) {
+    const bool named = target.has_extension() && target != "-";
+    return folder / (named ? "trial" + target.extension().string() : std::string(fallback));
+  };
+  if (job.sequence) {
+    job.output = folder / job.output.filename();
+  } else {
+    job.output = inside(job.output, job.output_format.empty() ? "trial.mkv" : "trial");
+  }
+  if (!job.mask_output.empty()) {
+    const auto name = inside(job.mask_output, "masks");
+    job.mask_output = folder / ("masks-" + name.filename().string());
+  }
+  job.overwrite = true;
+  job.resumable = job.resume = false;
+  return job;
+}
+
+class Optimizer {
+ public:
+  Optimizer(const JobOptions& job, const OptimizeOptions& options, const OptimizeCallbacks& callbacks,
+            const RunJob& run)
+      : job_(trial_job(job, folder_.path())), options_(options), callbacks_(callbacks), run_(run) {}
+
+  OptimizeReport search() {
+    // The first run also decides what later ones find in caches, and whether there is a video at all.
+    const JobReport first = run(job_, std::min<std::int64_t>(kFirstFrames, options_.max_frames));
+    if (first.frames < 2) {
+      throw Error(ErrorCode::unsupported, job_.input.string() +
+                                              ": is a single picture, which is over at once: there is "
+                                              "nothing to choose by measuring");
+    }
+    frames_ = job_.frames.value_or(options_.max_frames);
+    SearchOptions search;
+    search.budget_seconds = std::max(0.0, options_.budget_seconds - elapsed());
+    search.first_frames = std::min<std::int64_t>(kFirstFrames, frames_);
+    if (options_.target_fps > 0) search.enough_seconds = 1 / options_.target_fps;
+    search.most_frames = std::min(options_.max_frames, frames_);
+    const SearchResult found = tune::search(
+        alternatives(job_, platform::available_cpus()),
+        [&](const Settings& settings, std::int64_t frames) { return measure(settings, frames); }, search);
+    OptimizeReport report;
+    report.best = found.best;
+    report.speedup = found.speed;
+    report.noise = found.noise;
+    report.complete = found.complete;
+    report.start_refused = found.start_refused;
+    report.seconds = elapsed();
+    for (const Tried& line : found.tried)
+      report.trials.push_back({line.group, line.settings, line.speed, line.noise, line.frames, line.verdict});
+    for (const auto& [settings, last] : last_) {
+      if (settings != report.best) continue;
+      report.frames_per_second = last.frames_per_second;
+      report.mask_change = last.precision.mask_change;
+    }
+    return report;
+  }
+
+ private:
+  static constexpr std::int64_t kFirstFrames = 30;
+
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  JobReport run(JobOptions job, std::int64_t frames) {
+    job.frames = frames;
+    const Deadline deadline(std::max(1.0, options_.budget_seconds - elapsed()), callbacks_.cancel);
+    JobCallbacks callbacks;
+    callbacks.cancel = &deadline.flag();
+    JobReport report = run_(job, callbacks);
+    if (callbacks_.cancel != nullptr && *callbacks_.cancel)
+      throw Error(ErrorCode::interrupted, "interrupted before the search was over");
+    return report;
+  }
+
+  Measured measure(const Settings& settings, std::int64_t frames) {
+    if (callbacks_.trial) callbacks_.trial(settings, elapsed());
+    const JobOptions job = applied(job_, settings);
+    Measured measured;
+    const bool memory_known = options_.max_memory <= 0 || forget_peak_memory();
+    JobReport report;
+    try {
+      report = run(job, frames);
+    } catch (const Error& e) {
+      // Without changes the job itself is at fault, and nothing can be measured.
+      if (settings.empty() || e.code() == ErrorCode::interrupted) {
+        if (callbacks_.cancel != nullptr && *callbacks_.cancel) throw;
+        if (settings.empty()) throw;
+      }
+      measured.refused = e.code() == ErrorCode::interrupted ? "no time was left" : e.what();
+      return measured;
+    }
+    if (report.interrupted || report.frames < 1 || report.frames_per_second <= 0) {
+      measured.refused = "no time was left";
+      return measured;
+    }
+    measured.seconds = 1 / report.frames_per_second;
+    const double latency = pictures_in_flight(job, platform::available_cpus()) * measured.seconds * 1e3;
+    if (options_.max_memory > 0 && !memory_known) {
+      measured.refused = "the kernel does not tell the memory of one run";
+    } else if (options_.max_memory > 0 && report.peak_memory_bytes > options_.max_memory) {
+      measured.refused = fmt::format("takes {:.0f} MB of memory, more than {:.0f} MB",
+                                     static_cast<double>(report.peak_memory_bytes) / 1e6,
+                                     static_cast<double>(options_.max_memory) / 1e6);
+    } else if (options_.max_latency_ms > 0 && latency > options_.max_latency_ms) {
+      measured.refused = fmt::format("{:.0f} ms between decoder and encoder, more than {:.0f} ms", latency,
+                                     options_.max_latency_ms);
+    }
+    if (report.precision.asked == Precision::automatic) {
+      measured.note = fmt::format("{} changes {:.3f} % of pixels", precision_name(report.precision.used),
+                                  report.precision.mask_change * 100);
+    }
+    std::erase_if(last_, [&](const auto& each) { return each.first == settings; });
+    last_.emplace_back(settings, std::move(report));
+    return measured;
+  }
+
+  TrialFolder folder_;
+  JobOptions job_;
+  const OptimizeOptions& options_;
+  const OptimizeCallbacks& callbacks_;
+  const RunJob& run_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::int64_t frames_ = 0;
+  std::vector<std::pair<Settings, JobReport>> last_;  ///< of each of the settings, the last run
+};
+
+}  // namespace
+
+OptimizeReport optimize(const JobOptions& job, const OptimizeOptions& options,
+                        const OptimizeCallbacks& callbacks, const RunJob& run) {
+  if (!(options.budget_seconds > 0))
+    throw Error(ErrorCode::invalid_argument, fmt::format("a budget of {} s is none", options.budget_seconds));
+  if (options.max_frames < 2)
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{} frames are too few to measure", options.max_frames));
+  if (job.live) throw Error(ErrorCode::invalid_argument, "a live input cannot be read again for trials");
+  return Optimizer(job, options, callbacks, run).search();
+}
+
+}  // namespace saccade::tune
