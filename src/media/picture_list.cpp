@@ -123,9 +123,10 @@ std::vector<ListedPicture> list_pictures(const fs::path& name) {
                                     : pattern ? matching(name)
                                               : numbered(name);
   if (list.empty()) {
-    throw Error(ErrorCode::not_found, text + (folder ? ": is a folder without pictures; expected a video, a "
-                                                       "picture, or a folder of pictures"
-                                                     : ": no picture has a name of this form"));
+    throw Error(ErrorCode::not_found,
+                text + (folder ? ": is a folder without pictures that could be one video; folders of other "
+                                 "files need a folder as output"
+                               : ": no picture has a name of this form"));
   }
   return list;
 }

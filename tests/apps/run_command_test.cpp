@@ -485,6 +485,29 @@ int interrupt(const std::vector<std::string>& arguments, int signal) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+TEST_F(RunCommand, PicturesBecomeOneVideoOrManyPictures) {
+  const auto frames = scratch / "frames";
+  std::filesystem::create_directory(frames);
+  ffmpeg("-i {} -frames:v 7 {}", {clip, frames / "f%03d.png"});
+  int round = 0;
+  for (const auto& input : {frames, frames / "*.png", frames / "f%03d.png"}) {
+    const auto out = scratch / ("out" + std::to_string(round++) + ".mp4");
+    const testing::Result result =
+        run(with(input, out, {"--effect", "blur", "--input-option", "framerate=10"}));
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(frame_times(out).size(), 7u) << input;
+    EXPECT_EQ(frame_times(out).back(), "0.600000") << input;
+  }
+  const auto many = scratch / "many", masks = scratch / "masks";
+  const testing::Result result =
+      run(with(frames, many, {"--effect", "blur", "--mask-output", masks.string()}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* name : {"f001.png", "f007.png"}) {
+    EXPECT_TRUE(std::filesystem::exists(many / name));
+    EXPECT_TRUE(std::filesystem::exists(masks / name));
+  }
+}
+
 TEST_F(RunCommand, CtrlCKeepsAPlayablePart) {
   const auto longer = scratch / "long.mp4", out = scratch / "out.mp4";
   ffmpeg(
