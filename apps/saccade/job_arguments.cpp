@@ -16,6 +16,8 @@ void require_sense(const JobOptions& job) {
     throw UsageError("--labels are those of the pictures of a folder: name it with --calibration");
   if (job.max_miou_drop && (job.labels.empty() || job.precision != Precision::automatic))
     throw UsageError("--max-miou-drop has no use without --precision auto and --labels");
+  if (job.tile && job.window)
+    throw UsageError("--tile and --window are two ways to do one thing: give one of them");
   if (job.duration && *job.duration <= 0) throw UsageError("--duration: expected more than nothing");
   if (job.effect == Effect::replace && job.background.empty()) {
     throw UsageError("--effect replace needs --background with a colour, a picture or a video");

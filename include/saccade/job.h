@@ -85,6 +85,15 @@ struct JobOptions {
   /// Edges of the mask follow those of the picture, by a guided filter of this radius in pixels; 0: off,
   /// negative: a radius that suits the picture's size.
   float refine = 0;
+  /// The network sees the picture at its own resolution, in tiles of so many pixels a side that overlap as
+  /// far as the network looks: the result is that of the whole picture. 0: of a size that suits. For fully
+  /// convolutional networks; others are refused, with the node that looks at the whole picture.
+  std::optional<int> tile;
+  /// The same in windows, for any network: where windows overlap their results are averaged, with the weights
+  /// of a Gaussian around their centres. 0: of the network's size.
+  std::optional<int> window;
+  double window_overlap = 0.5;       ///< least share of a window that its neighbour sees too, 0..0.95
+  int window_batch = 1;              ///< windows that the network works on at once, where it can
   bool decontaminate = false;        ///< soft edges lose the colours that the background gave them
   bool invert = false;               ///< foreground and background change places
   std::optional<ResizeRule> resize;  ///< unset: as the model's spec says

@@ -15,7 +15,9 @@ std::unique_ptr<pipeline::Network> api::network_of(const JobOptions& options, co
   return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache), cpu::target(),
                                 {.max_isa = options.max_isa,
                                  .max_memory = options.max_memory,
-                                 .precision = pipeline::precision_options(options, callbacks)});
+                                 .precision = pipeline::precision_options(options, callbacks),
+                                 .tile = options.tile,
+                                 .window = options.window});
 }
 
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {

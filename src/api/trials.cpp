@@ -48,7 +48,9 @@ struct Contender {
 std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, std::int64_t max_memory,
                                  Precision precision) {
   try {
-    pipeline::NetworkOptions wanted{.max_isa = options.max_isa, .max_memory = max_memory, .precision = {}};
+    pipeline::NetworkOptions wanted;
+    wanted.max_isa = options.max_isa;
+    wanted.max_memory = max_memory;
     wanted.precision.asked = precision;
     const auto network = pipeline::make_network(
         Model::load(options.model, options.limits, options.plan_cache), cpu::target(), wanted);

@@ -34,6 +34,11 @@ class SharedNetwork : public Network {
   int input_width() const override { return network_->input_width(); }
   int input_height() const override { return network_->input_height(); }
   vision::OutputLayout output() const override { return network_->output(); }
+  int batch() const override { return network_->batch(); }
+  std::unique_ptr<Network> with_input(int width, int height, int batch) const override {
+    return network_->with_input(width, height, batch);
+  }
+  TileRules tile_rules() const override { return network_->tile_rules(); }
   std::unique_ptr<NetworkRun> make_run(int threads) const override { return network_->make_run(threads); }
 
  private:

@@ -169,7 +169,7 @@ quantise::LabelRule label_rule(const OutputSpec& spec, DType dtype, const Shape&
 
 ChosenModel choose_precision(const Model& model, const ModelSpec& spec, const compiler::Target& target,
                              const CompileOptions& options, const PrecisionOptions& wanted) {
-  ChosenModel chosen{model, options, {}};
+  ChosenModel chosen{model, options, {}, {}};
   chosen.report.asked = chosen.report.used = wanted.asked;
   if (wanted.asked != Precision::int8 && wanted.asked != Precision::automatic) {
     chosen.options.precision = wanted.asked;

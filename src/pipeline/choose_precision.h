@@ -11,6 +11,7 @@
 #include "pipeline/network.h"
 #include "pipeline/sample_pictures.h"
 #include "quantise/decide.h"
+#include "quantise/recipe.h"
 #include "saccade/model.h"
 
 namespace saccade::pipeline {

@@ -21,6 +21,9 @@
 namespace saccade {
 
 namespace {
+
+constexpr int kMostPartSide = 16384, kMostWindows = 256;
+constexpr double kMostOverlap = 0.95;
 constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {{{Effect::remove, "remove"},
                                                                      {Effect::blur, "blur"},
                                                                      {Effect::replace, "replace"},
@@ -186,6 +189,16 @@ void check_options(const JobOptions& options) {
           fmt::format("feather {} is not a distance in pixels", options.feather));
   require(std::isfinite(options.refine),
           fmt::format("refine {} is not a distance in pixels", options.refine));
+  require(!options.tile || !options.window,
+          "tiles and windows are two ways to do one thing: choose one of them");
+  for (const std::optional<int>& side : {options.tile, options.window})
+    require(
+        !side || (*side >= 0 && *side <= kMostPartSide),
+        fmt::format("{} pixels are no side of a tile or window, 1 to {}", side.value_or(0), kMostPartSide));
+  require(options.window_overlap >= 0 && options.window_overlap <= kMostOverlap,
+          fmt::format("window overlap {} is out of range 0 to {}", options.window_overlap, kMostOverlap));
+  require(options.window_batch >= 1 && options.window_batch <= kMostWindows,
+          fmt::format("a window batch of {} is out of range 1 to {}", options.window_batch, kMostWindows));
   require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
   require(options.threads >= 0 && options.threads <= kMaxThreads,
           fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
@@ -341,6 +354,24 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   }
 }
 
+void describe_parts(JobState& state, const Processor& processor) {
+  const PictureParts* parts = processor.parts();
+  if (parts == nullptr) return;
+  const Network& network = parts->network();
+  const vision::PartsAxis& across = parts->mosaic().across();
+  const vision::PartsAxis& down = parts->mosaic().down();
+  state.network_identity = network.identity();
+  state.report.spec.input.width = network.input_width();
+  state.report.spec.input.height = network.input_height();
+  state.report.assumptions.push_back(fmt::format(
+      "{}: {} x {} of {}x{} pixels, at the picture's resolution", state.options.tile ? "tiles" : "windows",
+      across.parts.size(), down.parts.size(), across.part, down.part));
+  if (state.options.window && network.batch() < state.options.window_batch) {
+    state.notice(fmt::format("the network takes one picture at a time: windows come in batches of {}, not {}",
+                             network.batch(), state.options.window_batch));
+  }
+}
+
 PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks) {
   PrecisionOptions precision;
   precision.asked = options.precision;
@@ -377,7 +408,8 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
                  .start = start,
                  .clocks = {},
                  .report = {},
-                 .measured = {}};
+                 .measured = {},
+                 .network_identity = {}};
   if (callbacks.profiler != nullptr) state.clocks.attach(callbacks.profiler->recorder());
   state.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
   state.threads = options.threads > 0 ? options.threads : platform::available_cpus();

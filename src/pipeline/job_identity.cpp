@@ -72,6 +72,11 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"max_mask_change", o.max_mask_change},
                             {"segment_seconds", o.segment_seconds}};
   if (o.max_miou_drop) options["max_miou_drop"] = *o.max_miou_drop;
+  if (o.tile) options["tile"] = *o.tile;
+  if (o.window) {
+    options["window"] = *o.window;
+    options["window_overlap"] = o.window_overlap;
+  }
   if (o.threshold) options["threshold"] = *o.threshold;
   if (o.resize) options["resize"] = static_cast<int>(*o.resize);
   if (o.stream) options["stream"] = *o.stream;
@@ -90,20 +95,21 @@ nlohmann::json identity_of(const JobState& state, const ResultPlan& plan, const 
   const std::span extradata(
       reinterpret_cast<const std::byte*>(encoder.extradata),
       encoder.extradata != nullptr ? static_cast<std::size_t>(encoder.extradata_size) : 0);
-  nlohmann::json identity = {{"saccade", {{"version", SACCADE_VERSION}, {"build", platform::build_id()}}},
-                             {"ffmpeg", libraries},
-                             {"input", identity_of_file(state.options.input)},
-                             {"options", identity_of_options(state.options)},
-                             {"model", state.network.identity()},
-                             {"isa", isa_name(state.isa)},
-                             {"encoder",
-                              {{"name", encoder.codec->name},
-                               {"threads", encoder.thread_count},
-                               {"size", fmt::format("{}x{}", encoder.width, encoder.height)},
-                               {"pixel_format", av_get_pix_fmt_name(encoder.pix_fmt)},
-                               {"time_base", fraction(encoder.time_base)},
-                               {"header", Sha256::hex(extradata)}}},
-                             {"container", plan.container->name}};
+  nlohmann::json identity = {
+      {"saccade", {{"version", SACCADE_VERSION}, {"build", platform::build_id()}}},
+      {"ffmpeg", libraries},
+      {"input", identity_of_file(state.options.input)},
+      {"options", identity_of_options(state.options)},
+      {"model", state.network_identity.empty() ? state.network.identity() : state.network_identity},
+      {"isa", isa_name(state.isa)},
+      {"encoder",
+       {{"name", encoder.codec->name},
+        {"threads", encoder.thread_count},
+        {"size", fmt::format("{}x{}", encoder.width, encoder.height)},
+        {"pixel_format", av_get_pix_fmt_name(encoder.pix_fmt)},
+        {"time_base", fraction(encoder.time_base)},
+        {"header", Sha256::hex(extradata)}}},
+      {"container", plan.container->name}};
   if (has_background_file(state.options)) identity["background"] = identity_of_file(state.options.background);
   return identity;
 }

@@ -29,6 +29,7 @@ struct JobState {
   StageClocks clocks;
   JobReport report;
   Measurements measured;
+  std::string network_identity;  ///< of the network for parts of pictures; empty: `network` is run
 
   bool cancelled() const noexcept {
     return callbacks.cancel != nullptr && callbacks.cancel->load(std::memory_order_relaxed);
@@ -47,6 +48,9 @@ std::unique_ptr<Background> open_background(const JobState& state, const vision:
 
 /// Fills in `input_summary` and `assumptions` from the first picture.
 void describe_input(JobState& state, const media::Source& source, const media::VideoFormat& decoded);
+
+/// Says how pictures are divided, if they are, and notes what the result depends on.
+void describe_parts(JobState& state, const Processor& processor);
 
 /// How pictures of this format become a picture file: upright, full range.
 PictureFlow plan_picture_files(JobState& state, const media::VideoFormat& decoded, media::StillKind kind);

@@ -88,6 +88,31 @@ vision::EffectOptions effect_options(const JobOptions& options, const ModelSpec&
   return effect;
 }
 
+namespace {
+
+/// A colour for each class, where none is chosen.
+bool wants_classes(const JobOptions& options, const Network& network) {
+  return options.effect == Effect::overlay && options.classes.empty() &&
+         vision::has_classes(network.spec().output, network.output());
+}
+
+std::optional<PictureParts> make_parts(const JobOptions& options, const Network& network,
+                                       const vision::PictureSpec& picture, Isa isa) {
+  if (!options.tile && !options.window) return std::nullopt;
+  return std::optional<PictureParts>(std::in_place, picture, options, network,
+                                     wants_classes(options, network), isa);
+}
+
+std::optional<vision::Preprocessor> make_preprocessor(const JobOptions& options, const Network& network,
+                                                      const vision::PictureSpec& picture, Isa isa) {
+  if (options.tile || options.window) return std::nullopt;
+  InputSpec input = network.spec().input;
+  if (options.resize) input.resize = *options.resize;
+  return vision::Preprocessor(picture, input, network.input_width(), network.input_height(), isa);
+}
+
+}  // namespace
+
 Worker::Worker() = default;
 Worker::~Worker() = default;
 
@@ -99,23 +124,20 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
       network_(network),
       background_(background),
       clocks_(clocks),
-      preprocessor_(
-          work_spec_,
-          [&] {
-            InputSpec input = network.spec().input;
-            if (options.resize) input.resize = *options.resize;
-            return input;
-          }(),
-          network.input_width(), network.input_height(), isa),
-      masker_(preprocessor_.geometry(), network.spec().output, network.output(),
-              mask_options(options, network.spec()), vision::format_info(work_spec_.format).depth, isa),
+      parts_(make_parts(options, network, work_spec_, isa)),
+      preprocessor_(make_preprocessor(options, network, work_spec_, isa)),
+      masker_(make_masker(options, vision::format_info(work_spec_.format).depth, isa)),
       compositor_(work_spec_, result_spec_.format, effect_options(options, network.spec(), flow), isa),
       converted_pool_(flow.work.pixel_format, flow.decoded.width, flow.decoded.height),
       work_pool_(flow.work.pixel_format, flow.work.width, flow.work.height),
       result_pool_(flow.result.pixel_format, flow.result.width, flow.result.height) {
-  if (options.effect == Effect::overlay && options.classes.empty() &&
-      vision::has_classes(network.spec().output, network.output())) {
-    class_mapper_.emplace(preprocessor_.geometry(), network.spec().output, network.output(), isa);
+  if (wants_classes(options, network)) {
+    if (parts_) {
+      const vision::Mosaic& mosaic = parts_->mosaic();
+      class_mapper_.emplace(parts_->geometry(), mosaic.class_spec(), mosaic.class_layout(), isa);
+    } else {
+      class_mapper_.emplace(preprocessor_->geometry(), network.spec().output, network.output(), isa);
+    }
   }
   if (options.refine != 0) {
     const float radius =
@@ -125,14 +147,21 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
   if (options.decontaminate && options.effect != Effect::mask) decontaminator_.emplace(work_spec_);
   mask_bits_ = mask_bits;
   if (mask_bits == 0) return;
-  if (mask_bits != vision::format_info(work_spec_.format).depth) {
-    mask_masker_.emplace(preprocessor_.geometry(), network.spec().output, network.output(),
-                         mask_options(options, network.spec()), mask_bits, isa);
-  }
+  if (mask_bits != vision::format_info(work_spec_.format).depth)
+    mask_masker_ = make_masker(options, mask_bits, isa);
   const media::VideoFormat upright = mask_format();
   mask_pool_.emplace(upright.pixel_format, flow.work.width, flow.work.height);
   if (flow.work.display_matrix)
     turned_mask_pool_.emplace(upright.pixel_format, upright.width, upright.height);
+}
+
+vision::Masker Processor::make_masker(const JobOptions& options, int depth, Isa isa) const {
+  vision::MaskOptions mask = mask_options(options, network_.spec());
+  if (!parts_)
+    return {preprocessor_->geometry(), network_.spec().output, network_.output(), mask, depth, isa};
+  mask.classes.clear();  // the parts' results hold them already
+  const vision::Mosaic& mosaic = parts_->mosaic();
+  return {parts_->geometry(), mosaic.mask_spec(), mosaic.mask_layout(), mask, depth, isa};
 }
 
 media::VideoFormat Processor::mask_format() const {
@@ -179,8 +208,12 @@ Processor::~Processor() = default;
 
 std::unique_ptr<Worker> Processor::make_worker(int threads) const {
   std::unique_ptr<Worker> worker(new Worker);
-  worker->network_ = network_.make_run(threads);
-  if (clocks_.recorder != nullptr) worker->network_->record(*clocks_.recorder);
+  if (parts_)
+    worker->parts_ = parts_->make_state(threads);
+  else
+    worker->network_ = network_.make_run(threads);
+  if (clocks_.recorder != nullptr)
+    parts_ ? worker->parts_->record(*clocks_.recorder) : worker->network_->record(*clocks_.recorder);
   worker->alpha_ =
       vision::Plane(flow_.work.width, flow_.work.height, vision::format_info(work_spec_.format).depth);
   if (mask_masker_) worker->mask_ = vision::Plane(flow_.work.width, flow_.work.height, mask_bits_);
@@ -225,25 +258,30 @@ media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const
   return frame;
 }
 
+/// The network's output, the mask and the classes of a picture.
+void Processor::segment(const vision::ConstPictureView& picture, Worker& worker) const {
+  const void* classes = nullptr;
+  if (parts_) {
+    worker.output_ = parts_->run(picture, *worker.parts_, clocks_);
+    classes = parts_->classes(*worker.parts_);
+  } else {
+    {
+      const trace::StageClock::Scope timing(clocks_.preprocess);
+      preprocessor_->run(picture, worker.network_->input(), worker.workspace_);
+    }
+    const trace::StageClock::Scope timing(clocks_.infer);
+    worker.output_ = classes = worker.network_->run();
+  }
+  const trace::StageClock::Scope timing(clocks_.mask);
+  masker_.run(worker.output_, worker.alpha_.view(), worker.workspace_);
+  if (class_mapper_) class_mapper_->run(classes, worker.classes_.view(), worker.workspace_);
+  if (refiner_) refiner_->run(picture, worker.alpha_.view(), worker.workspace_);
+}
+
 media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const {
   const media::FramePtr source = prepare(decoded, worker);
   const vision::ConstPictureView view = view_of(*source, work_spec_);
-  {
-    const trace::StageClock::Scope timing(clocks_.preprocess);
-    preprocessor_.run(view, worker.network_->input(), worker.workspace_);
-  }
-  const void* output = nullptr;
-  {
-    const trace::StageClock::Scope timing(clocks_.infer);
-    output = worker.network_->run();
-    worker.output_ = output;
-  }
-  {
-    const trace::StageClock::Scope timing(clocks_.mask);
-    masker_.run(output, worker.alpha_.view(), worker.workspace_);
-    if (class_mapper_) class_mapper_->run(output, worker.classes_.view(), worker.workspace_);
-    if (refiner_) refiner_->run(view, worker.alpha_.view(), worker.workspace_);
-  }
+  segment(view, worker);
   if (mask_masker_ && refiner_) worker.source_ = media::share(*source);
   const trace::StageClock::Scope timing(clocks_.composite);
   media::FramePtr result = result_pool_.get();

@@ -10,6 +10,7 @@
 #include "media/video_format.h"
 #include "pipeline/background.h"
 #include "pipeline/network.h"
+#include "pipeline/picture_parts.h"
 #include "pipeline/stage_clocks.h"
 #include "saccade/job.h"
 #include "vision/composite.h"
@@ -45,6 +46,7 @@ class Worker {
   friend class Processor;
   Worker();
   std::unique_ptr<NetworkRun> network_;
+  std::unique_ptr<PictureParts::State> parts_;
   vision::Workspace workspace_;
   vision::Plane alpha_, classes_;
   media::FramePtr source_;        ///< the last picture, which guides its mask
@@ -74,16 +76,21 @@ class Processor {
   media::FramePtr mask(const AVFrame& result, Worker& worker) const;
   /// What mask() gives.
   media::VideoFormat mask_format() const;
+  /// The network on parts of pictures; null where it sees them whole.
+  const PictureParts* parts() const noexcept { return parts_ ? &*parts_ : nullptr; }
 
  private:
   media::FramePtr prepare(const AVFrame& decoded, Worker& worker) const;
+  vision::Masker make_masker(const JobOptions& options, int depth, Isa isa) const;
+  void segment(const vision::ConstPictureView& picture, Worker& worker) const;
 
   PictureFlow flow_;
   vision::PictureSpec work_spec_, result_spec_;
   const Network& network_;
   const Background* background_;
   StageClocks& clocks_;
-  vision::Preprocessor preprocessor_;
+  std::optional<PictureParts> parts_;
+  std::optional<vision::Preprocessor> preprocessor_;  ///< of whole pictures
   vision::Masker masker_;
   std::optional<vision::MaskRefiner> refiner_;
   std::optional<vision::Decontaminator> decontaminator_;

@@ -89,6 +89,7 @@ void run_still(JobState& state, media::Source& source) {
   const std::unique_ptr<Background> background = open_background(state, picture_spec(flow.work));
   const Processor processor(flow, options, state.network, background.get(), state.isa, state.clocks,
                             mask_bits(options, request));
+  describe_parts(state, processor);
   const auto output = make_frame_output(frame_output_options(state, options.output, request, false),
                                         bare ? processor.mask_format() : flow.result);
   std::unique_ptr<FrameOutput> mask_output;

@@ -415,6 +415,7 @@ void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
   processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
                                            state_.isa, state_.clocks, mask_bits(state_.options, request_));
+  describe_parts(state_, *processor_);
   if (result_.container == nullptr) {
     open_frames();
     return;

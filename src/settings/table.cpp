@@ -26,6 +26,11 @@ std::int64_t as_int64(const std::string& text) {
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }
+/// The side of tiles or windows, where there are to be any.
+std::optional<int> as_side(const std::string& text) {
+  if (text == "off") return std::nullopt;
+  return text == "auto" ? 0 : as_int(text);
+}
 bool is_on(const Values& values) { return values.back() == "true"; }
 
 void add_pairs(std::vector<std::pair<std::string, std::string>>& pairs, const Values& values) {
@@ -302,6 +307,46 @@ constexpr Setting kTable[] = {
          [](Job& job, const V& v) {
            job.refine = v.back() == "auto" ? -1 : static_cast<float>(as_number(v.back()));
          }},
+    {.name = "tile",
+     .kind = Kind::integer,
+     .section = Section::effect,
+     .doc = "Let the network see pictures at their own resolution, in tiles that change nothing, of so many "
+            "pixels a side; for fully convolutional models",
+     .fallback = "off",
+     .words = "off|auto",
+     .low = 1,
+     .high = 16384,
+     .value_name = "PX|auto|off",
+     .apply = [](Job& job, const V& v) { job.tile = as_side(v.back()); }},
+    {.name = "window",
+     .kind = Kind::integer,
+     .section = Section::effect,
+     .doc = "The same in overlapping windows whose results are averaged, for any model; auto: of the model's "
+            "size",
+     .fallback = "off",
+     .words = "off|auto",
+     .low = 1,
+     .high = 16384,
+     .value_name = "PX|auto|off",
+     .apply = [](Job& job, const V& v) { job.window = as_side(v.back()); }},
+    {.name = "window-overlap",
+     .kind = Kind::number,
+     .section = Section::effect,
+     .doc = "Least share of a window that the next one sees too, 0 to 0.95",
+     .fallback = "0.5",
+     .low = 0,
+     .high = 0.95,
+     .value_name = "F",
+     .apply = [](Job& job, const V& v) { job.window_overlap = as_number(v.back()); }},
+    {.name = "window-batch",
+     .kind = Kind::integer,
+     .section = Section::effect,
+     .doc = "Windows that the network works on at once, where it can",
+     .fallback = "1",
+     .low = 1,
+     .high = 256,
+     .value_name = "N",
+     .apply = [](Job& job, const V& v) { job.window_batch = as_int(v.back()); }},
     {.name = "decontaminate",
      .kind = Kind::flag,
      .section = Section::effect,

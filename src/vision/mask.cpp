@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "saccade/error.h"
+#include "vision/foreground.h"
 #include "vision/kernels/kernel_tables.h"
 #include "vision/mask_shape.h"
 #include "vision/network_rows.h"
@@ -19,33 +20,6 @@ constexpr std::int16_t kFull = 32767;
 constexpr int kSpreadBits = 15;
 
 std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 31) / 32 * 32; }
-
-// One flag a class: is it foreground?
-std::vector<std::uint8_t> selected_classes(const OutputSpec& spec, const MaskOptions& options, int classes) {
-  std::vector<std::uint8_t> selected(static_cast<std::size_t>(classes), options.classes.empty() ? 1 : 0);
-  if (options.classes.empty() && spec.background_class >= 0 && spec.background_class < classes)
-    selected[static_cast<std::size_t>(spec.background_class)] = 0;
-  for (const int c : options.classes) {
-    if (c < 0 || c >= classes)
-      throw Error(
-          ErrorCode::invalid_argument,
-          "class " + std::to_string(c) + ": the model has classes 0 to " + std::to_string(classes - 1));
-    selected[static_cast<std::size_t>(c)] = 1;
-  }
-  return selected;
-}
-
-template <class T>
-void read_members(const void* output, const NetworkRows& rows, int row,
-                  const std::vector<std::uint8_t>& selected, float* out) {
-  const T* p = static_cast<const T*>(output) + rows.start(row);
-  for (int i = 0; i < rows.width(); ++i) {
-    const int c = class_index(p[i * rows.pixel_step()]);
-    out[i] = c >= 0 && c < static_cast<int>(selected.size()) && selected[static_cast<std::size_t>(c)] != 0
-                 ? 1.0f
-                 : 0.0f;
-  }
-}
 
 }  // namespace
 
@@ -104,29 +78,26 @@ struct Masker::Impl {
   Impl(const Geometry& g, const OutputSpec& spec, const OutputLayout& output_layout,
        const MaskOptions& mask_options, int alpha_depth, Isa isa)
       : geometry(g),
-        kind(spec.kind),
         layout(output_layout),
         options(mask_options),
         depth(alpha_depth),
-        channel(spec.foreground_channel),
         kernels(&mask_kernels(isa)),
+        foreground(spec, output_layout, mask_options.classes, isa),
         rows(g, output_layout, spec.layout),
         across(rows.across()),
         down(rows.down()),
         shape(mask_options.grow, mask_options.feather, isa) {}
 
   Geometry geometry;
-  OutputKind kind;
   OutputLayout layout;
   MaskOptions options;
   int depth;
-  int channel;  // the only one that counts; -1: none is named
   const MaskKernels* kernels;
+  Foreground foreground;
   NetworkRows rows;
   Spread across, down;
   MaskShape shape;
-  std::vector<std::uint8_t> selected;  // foreground flags of the classes
-  std::optional<ClassMapper> mapper;   // for the rule argmax
+  std::optional<ClassMapper> mapper;  // for the rule argmax
 
   int top() const noexcept { return (1 << depth) - 1; }
   std::size_t pitch() const noexcept { return padded(rows.width() + kSpreadMargin); }
@@ -151,22 +122,6 @@ Masker::Masker(const Geometry& geometry, const OutputSpec& spec, const OutputLay
     throw Error(ErrorCode::invalid_argument,
                 "softness " + std::to_string(options.softness) + ": must be within 0 and 2");
   auto impl = std::make_unique<Impl>(geometry, spec, layout, options, depth, isa);
-  if (spec.kind == OutputKind::class_map) {
-    // The map itself may hold any of 256 classes.
-    const int named = static_cast<int>(spec.class_names.size());
-    impl->selected = selected_classes(spec, options, named > 0 ? named : 256);
-  } else if (spec.kind != OutputKind::class_logits && spec.foreground_channel >= 0) {
-    for (const int c : options.classes)
-      if (c != spec.foreground_channel)
-        throw Error(ErrorCode::invalid_argument,
-                    "class " + std::to_string(c) + ": the model's spec says that channel " +
-                        std::to_string(spec.foreground_channel) + " alone is the foreground");
-  } else if (layout.channels > 1) {
-    impl->selected = selected_classes(spec, options, layout.channels);
-  } else if (!options.classes.empty() && (options.classes.size() > 1 || options.classes[0] != 0)) {
-    throw Error(ErrorCode::invalid_argument, "class " + std::to_string(options.classes.back()) +
-                                                 ": the model has one output channel only");
-  }
   if (has_classes(spec, layout) && spec.kind != OutputKind::class_map && options.rule == ClassRule::argmax)
     impl->mapper.emplace(geometry, spec, layout, isa);
   impl_ = std::move(impl);
@@ -196,43 +151,11 @@ void Masker::run(const void* output, const PlaneView& alpha, Workspace& workspac
 // the end.
 void Masker::Impl::read_row(const void* output, int row, float* values, std::int16_t* out) const {
   const int n = rows.width();
-  const std::ptrdiff_t step = rows.pixel_step();
-  if (kind == OutputKind::class_map) {
-    switch (layout.dtype) {
-      case DType::u8:
-        read_members<std::uint8_t>(output, rows, row, selected, values);
-        break;
-      case DType::i32:
-        read_members<std::int32_t>(output, rows, row, selected, values);
-        break;
-      case DType::i64:
-        read_members<std::int64_t>(output, rows, row, selected, values);
-        break;
-      default:
-        read_members<float>(output, rows, row, selected, values);
-        break;
-    }
-    kernels->quantise(values, 1, n, out);
-  } else {
-    const float* p = static_cast<const float*>(output) + rows.start(row) +
-                     (kind == OutputKind::class_logits ? 0 : std::max(channel, 0)) * rows.channel_step();
-    if (kind == OutputKind::class_logits) {
-      kernels->softmax_share(p, step, rows.channel_step(), layout.channels, selected.data(), n, values);
-      kernels->quantise(values, 1, n, out);
-    } else if (kind == OutputKind::logits) {
-      kernels->sigmoid(p, step, n, values);
-      kernels->quantise(values, 1, n, out);
-    } else if (layout.channels > 1 && channel < 0) {
-      std::fill_n(values, n, 0.0f);
-      for (int c = 0; c < layout.channels; ++c) {
-        if (selected[static_cast<std::size_t>(c)] == 0) continue;
-        for (int i = 0; i < n; ++i) values[i] += p[i * step + c * rows.channel_step()];
-      }
-      kernels->quantise(values, 1, n, out);
-    } else {
-      kernels->quantise(p, step, n, out);
-    }
-  }
+  const auto* first = static_cast<const std::byte*>(output) +
+                      rows.start(row) * static_cast<std::ptrdiff_t>(dtype_size(layout.dtype));
+  std::ptrdiff_t step = 1;
+  const float* p = foreground.read(first, rows.pixel_step(), rows.channel_step(), n, values, step);
+  kernels->quantise(p, step, n, out);
   if (inverts_probability())
     for (int i = 0; i < n; ++i) out[i] = static_cast<std::int16_t>(kFull - out[i]);
   std::fill_n(out + n, pitch() - static_cast<std::size_t>(n), out[n - 1]);
@@ -316,8 +239,8 @@ void Masker::Impl::run_map(const void* output, const PlaneView& alpha, Workspace
   }
   mapper->run(output, classes, workspace);
   std::array<std::uint16_t, 256> value{};
-  for (std::size_t c = 0; c < selected.size(); ++c)
-    value[c] = static_cast<std::uint16_t>((selected[c] != 0) != options.invert ? top() : 0);
+  for (std::size_t c = 0; c < foreground.selected().size(); ++c)
+    value[c] = static_cast<std::uint16_t>((foreground.selected()[c] != 0) != options.invert ? top() : 0);
   for (int y = 0; y < alpha.height; ++y) {
     const std::uint8_t* in = classes.data + classes.stride * y;
     std::uint8_t* out = alpha.data + alpha.stride * y;

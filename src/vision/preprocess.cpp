@@ -39,6 +39,11 @@ void require_usable(const InputSpec& input) {
 }  // namespace
 
 struct Preprocessor::Impl {
+  /// Where the rows [first, last) of the network's input go.
+  struct Target {
+    float* data;
+    int first, last;
+  };
   PictureSpec picture;
   FormatInfo info;
   Geometry geometry;
@@ -67,14 +72,15 @@ struct Preprocessor::Impl {
 
   void convert_row(const ConstPictureView& view, int row, float* scratch,
                    const std::array<float*, 3>& out) const noexcept;
-  void write_row(const ConstPictureView& view, float* output, float* scratch, int row) const noexcept;
-  void write_columns(const ConstPictureView& view, float* output, float* scratch, int block) const noexcept;
-  void fill(float* output, int x, int y, int count) const noexcept;
-  float* at(float* output, int channel, int x, int y) const noexcept {
-    const std::ptrdiff_t pixel = static_cast<std::ptrdiff_t>(y) * geometry.network_width + x;
+  void write_row(const ConstPictureView& view, const Target& target, float* scratch, int row) const noexcept;
+  void write_columns(const ConstPictureView& view, const Target& target, float* scratch,
+                     int block) const noexcept;
+  void fill(const Target& target, int x, int y, int count) const noexcept;
+  float* at(const Target& target, int channel, int x, int y) const noexcept {
+    const std::ptrdiff_t pixel = static_cast<std::ptrdiff_t>(y - target.first) * geometry.network_width + x;
     const std::ptrdiff_t plane =
-        static_cast<std::ptrdiff_t>(geometry.network_width) * geometry.network_height;
-    return interleaved ? output + pixel * channels + channel : output + plane * channel + pixel;
+        static_cast<std::ptrdiff_t>(geometry.network_width) * (target.last - target.first);
+    return interleaved ? target.data + pixel * channels + channel : target.data + plane * channel + pixel;
   }
 };
 
@@ -141,12 +147,29 @@ void Preprocessor::run_parts(const ConstPictureView& picture, float* output, Wor
                              int end) const {
   require_match(picture, impl_->picture, "picture");
   auto* scratch = reinterpret_cast<float*>(workspace.reserve(impl_->scratch_floats() * sizeof(float)));
+  const Impl::Target target{output, 0, impl_->geometry.network_height};
   for (int part = begin; part < end; ++part) {
     if (impl_->swapped)
-      impl_->write_columns(picture, output, scratch, part);
+      impl_->write_columns(picture, target, scratch, part);
     else
-      impl_->write_row(picture, output, scratch, part);
+      impl_->write_row(picture, target, scratch, part);
   }
+}
+
+void Preprocessor::run_rows(const ConstPictureView& picture, float* output, Workspace& workspace, int first,
+                            int last) const {
+  require_match(picture, impl_->picture, "picture");
+  if (first < 0 || last > impl_->geometry.network_height || first > last)
+    throw Error(ErrorCode::invalid_argument, "rows " + std::to_string(first) + " to " + std::to_string(last) +
+                                                 " of a network's input of " +
+                                                 std::to_string(impl_->geometry.network_height));
+  auto* scratch = reinterpret_cast<float*>(workspace.reserve(impl_->scratch_floats() * sizeof(float)));
+  const Impl::Target target{output, first, last};
+  if (impl_->swapped) {
+    for (int part = 0; part < parts(); ++part) impl_->write_columns(picture, target, scratch, part);
+    return;
+  }
+  for (int row = first; row < last; ++row) impl_->write_row(picture, target, scratch, row);
 }
 
 void Preprocessor::Impl::convert_row(const ConstPictureView& view, int row, float* scratch,
@@ -171,45 +194,45 @@ void Preprocessor::Impl::convert_row(const ConstPictureView& view, int row, floa
   kernels->convert(a);
 }
 
-void Preprocessor::Impl::fill(float* output, int x, int y, int count) const noexcept {
+void Preprocessor::Impl::fill(const Target& target, int x, int y, int count) const noexcept {
   for (int c = 0; c < channels; ++c) {
-    float* p = at(output, c, x, y);
+    float* p = at(target, c, x, y);
     const int step = interleaved ? channels : 1;
     for (int i = 0; i < count; ++i)
       p[static_cast<std::ptrdiff_t>(i) * step] = pad[static_cast<std::size_t>(c)];
   }
 }
 
-void Preprocessor::Impl::write_row(const ConstPictureView& view, float* output, float* scratch,
+void Preprocessor::Impl::write_row(const ConstPictureView& view, const Target& target, float* scratch,
                                    int row) const noexcept {
   const Rect& content = geometry.content;
   if (row < content.y || row >= content.y + content.height) {
-    fill(output, 0, row, geometry.network_width);
+    fill(target, 0, row, geometry.network_width);
     return;
   }
-  fill(output, 0, row, content.x);
-  fill(output, content.x + content.width, row, geometry.network_width - content.x - content.width);
+  fill(target, 0, row, content.x);
+  fill(target, content.x + content.width, row, geometry.network_width - content.x - content.width);
   const std::size_t pitch = padded(work_width);
   float* rows = channel_rows(scratch);
   std::array<float*, 3> channel_rows = {rows, rows + pitch, rows + 2 * pitch};
   if (!interleaved)
     for (int c = 0; c < channels; ++c)
-      channel_rows[static_cast<std::size_t>(c)] = at(output, c, content.x, row);
+      channel_rows[static_cast<std::size_t>(c)] = at(target, c, content.x, row);
   convert_row(view, row - content.y, scratch, channel_rows);
   if (interleaved)
-    kernels->interleave3(channel_rows[0], channel_rows[1], channel_rows[2], at(output, 0, content.x, row),
+    kernels->interleave3(channel_rows[0], channel_rows[1], channel_rows[2], at(target, 0, content.x, row),
                          work_width);
 }
 
-void Preprocessor::Impl::write_columns(const ConstPictureView& view, float* output, float* scratch,
+void Preprocessor::Impl::write_columns(const ConstPictureView& view, const Target& target, float* scratch,
                                        int block) const noexcept {
   const Rect& content = geometry.content;
   const int begin = block * kColumnBlock, end = std::min(begin + kColumnBlock, geometry.network_width);
   const int first = std::max(begin, content.x), last = std::min(end, content.x + content.width);
-  for (int y = 0; y < geometry.network_height; ++y) {
+  for (int y = target.first; y < target.last; ++y) {
     const bool inside = y >= content.y && y < content.y + content.height && first < last;
-    fill(output, begin, y, inside ? first - begin : end - begin);
-    if (inside) fill(output, last, y, end - last);
+    fill(target, begin, y, inside ? first - begin : end - begin);
+    if (inside) fill(target, last, y, end - last);
   }
   const std::size_t pitch = padded(work_width);
   float* rows = channel_rows(scratch);
@@ -217,10 +240,12 @@ void Preprocessor::Impl::write_columns(const ConstPictureView& view, float* outp
     float* p = rows + static_cast<std::size_t>(x - first) * 3 * pitch;
     convert_row(view, x - content.x, scratch, {p, p + pitch, p + 2 * pitch});
   }
-  for (int y = 0; y < content.height && first < last; ++y) {
+  const int top = std::max(0, target.first - content.y),
+            bottom = std::min(content.height, target.last - content.y);
+  for (int y = top; y < bottom && first < last; ++y) {
     for (int c = 0; c < channels; ++c) {
       const float* p = rows + static_cast<std::size_t>(c) * pitch + y;
-      float* q = at(output, c, first, content.y + y);
+      float* q = at(target, c, first, content.y + y);
       const int step = interleaved ? channels : 1;
       for (int x = 0; x < last - first; ++x) q[x * step] = p[static_cast<std::size_t>(x) * 3 * pitch];
     }

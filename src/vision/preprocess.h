@@ -34,6 +34,9 @@ class Preprocessor {
   int parts() const noexcept;
   void run_parts(const ConstPictureView& picture, float* output, Workspace& workspace, int begin,
                  int end) const;
+  /// The rows [first, last) of the network's input alone: `output` is as for an input of so many rows.
+  void run_rows(const ConstPictureView& picture, float* output, Workspace& workspace, int first,
+                int last) const;
 
  private:
   struct Impl;

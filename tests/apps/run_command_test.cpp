@@ -330,6 +330,9 @@ TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
         {clip.string(), "-o", "x.mp4", "--crf", "-1"},
         {clip.string(), "-o", "x.mp4", "--stream", "-1"},
         {clip.string(), "-o", "x.mp4", "--frobnicate"},
+        {clip.string(), "-o", "x.mp4", "--tile=0", "--model", model.string()},
+        {clip.string(), "-o", "x.mp4", "--tile", "--window", "--model", model.string()},
+        {clip.string(), "-o", "x.mp4", "--window-overlap", "0.99"},
         {clip.string(), "-o", "x.mp4", "--effect", "replace", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--background", "red", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--threads", "0"}}) {
@@ -364,6 +367,19 @@ TEST_F(RunCommand, ConfigFilesHoldOptions) {
                     {"--config", (scratch / "job.json").string(), "--effect", "blur", "--json"}));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(nlohmann::json::parse(result.out)["effect"], "blur");  // the command line wins
+  // Flags that may have a value.
+  for (const auto& [text, code] : {std::pair{"window: 48\nwindow-overlap: 0.25\n", 0},
+                                   {"tile: true\n", 0},
+                                   {"tile: false\n", 0},
+                                   {"tile: true\nwindow: true\n", 2},
+                                   {"window: many\n", 2}}) {
+    write_text(scratch / "parts.yaml", text);
+    EXPECT_EQ(run(with(clip, scratch / "parts.mkv",
+                       {"--config", (scratch / "parts.yaml").string(), "--frames", "2", "--overwrite"}))
+                  .code,
+              code)
+        << text;
+  }
   write_text(scratch / "bad.yaml", "efect: mask\n");
   result = run(with(clip, scratch / "new.mkv", {"--config", (scratch / "bad.yaml").string()}));
   EXPECT_EQ(result.code, 2);

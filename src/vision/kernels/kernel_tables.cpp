@@ -30,4 +30,8 @@ const RefineKernels& refine_kernels(Isa isa) noexcept {
   return select(isa, portable::kRefine, avx2::kRefine, avx512::kRefine);
 }
 
+const MosaicKernels& mosaic_kernels(Isa isa) noexcept {
+  return select(isa, portable::kMosaic, avx2::kMosaic, avx512::kMosaic);
+}
+
 }  // namespace saccade::vision

@@ -165,6 +165,10 @@ constexpr auto kRefineEntries = entries(
     Entry<RefineKernels, decltype(RefineKernels::apply_u8)>{"apply_u8", &RefineKernels::apply_u8},
     Entry<RefineKernels, decltype(RefineKernels::apply_u16)>{"apply_u16", &RefineKernels::apply_u16});
 
+constexpr auto kMosaicEntries = entries(
+    Entry<MosaicKernels, decltype(MosaicKernels::add_weighted)>{"add_weighted", &MosaicKernels::add_weighted},
+    Entry<MosaicKernels, decltype(MosaicKernels::raise)>{"raise", &MosaicKernels::raise});
+
 template <class Table, class Entries>
 Table spoiled(const Table& table, std::string_view stage, const Entries& entries) noexcept {
   Table result = table;
@@ -216,6 +220,13 @@ const RefineKernels& maybe_broken(const RefineKernels& table) noexcept {
   return pick(table, kTables);
 }
 
+const MosaicKernels& maybe_broken(const MosaicKernels& table) noexcept {
+  static const std::array kTables = {spoiled(portable::kMosaic, "mosaic", kMosaicEntries),
+                                     spoiled(avx2::kMosaic, "mosaic", kMosaicEntries),
+                                     spoiled(avx512::kMosaic, "mosaic", kMosaicEntries)};
+  return pick(table, kTables);
+}
+
 std::vector<std::string> breakable_kernels() {
   std::vector<std::string> names;
   const auto add = [&](std::string_view stage, const auto& entries) {
@@ -234,6 +245,7 @@ std::vector<std::string> breakable_kernels() {
   add("mask", kMaskEntries);
   add("composite", kCompositeEntries);
   add("refine", kRefineEntries);
+  add("mosaic", kMosaicEntries);
   return names;
 }
 

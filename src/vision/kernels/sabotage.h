@@ -16,6 +16,7 @@ const PreprocessKernels& maybe_broken(const PreprocessKernels& table) noexcept;
 const MaskKernels& maybe_broken(const MaskKernels& table) noexcept;
 const CompositeKernels& maybe_broken(const CompositeKernels& table) noexcept;
 const RefineKernels& maybe_broken(const RefineKernels& table) noexcept;
+const MosaicKernels& maybe_broken(const MosaicKernels& table) noexcept;
 
 /// Names of the entries of all tables that this machine can run.
 std::vector<std::string> breakable_kernels();
