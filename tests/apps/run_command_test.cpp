@@ -368,10 +368,11 @@ TEST_F(RunCommand, ConfigFilesHoldOptions) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(nlohmann::json::parse(result.out)["effect"], "blur");  // the command line wins
   // Flags that may have a value.
-  for (const auto& [text, code] : {std::pair{"window: 48\nwindow-overlap: 0.25\n", 0},
+  for (const auto& [text, code] : {std::pair{"window: auto\nwindow-overlap: 0.25\n", 0},
                                    {"tile: true\n", 0},
                                    {"tile: false\n", 0},
                                    {"tile: true\nwindow: true\n", 2},
+                                   {"window: 48\n", 1},  // the model takes one size only
                                    {"window: many\n", 2}}) {
     write_text(scratch / "parts.yaml", text);
     EXPECT_EQ(run(with(clip, scratch / "parts.mkv",
