@@ -1,6 +1,6 @@
 // Times every kernel of the table on the convolutions of the measured networks, one core.
-//   bench_conv [--isa ISA] [--storage float32|bfloat16] [--network NAME] [--kernel TEXT] [--layer TEXT] [--ms
-//   MILLISECONDS]
+//   bench_conv [--isa ISA] [--storage float32|bfloat16] [--network NAME] [--kernel TEXT]
+//   [--layer TEXT] [--ms MILLISECONDS]; a layer is "NAME CHANNELS->FILTERS SIZE "
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +14,7 @@
 #include "base/half.h"
 #include "conv_layers.h"
 #include "cpu/target.h"
+#include "platform/pages.h"
 #include "rates.h"
 #include "saccade/isa.h"
 #include "timing.h"
@@ -74,8 +75,11 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, const cp
   const Tensor weights = layer.transposed ? random_tensor({layer.channels, layer.filters, k, k}, 0.1f)
                                           : random_tensor({layer.filters, layer.channels, k, k}, 0.1f);
   const Tensor bias = random_tensor({layer.filters}, 0.1f);
-  const Tensor x = stored(random_tensor({layer.size, layer.size, layer.channels}, 1.0f), options.storage);
-  Tensor y = Tensor::zeros(options.storage, {out, out, layer.filters});
+  const Tensor values =
+      stored(random_tensor({layer.size, layer.size, layer.channels}, 1.0f), options.storage);
+  platform::Pages x(values.bytes());
+  std::memcpy(x.data(), values.raw(), values.bytes());
+  platform::Pages y(static_cast<std::size_t>(out * out * layer.filters) * dtype_size(options.storage));
   TensorDesc w = image(weights.shape()), b;
   b.present = true;
   const std::vector<TensorDesc> inputs = {image({1, layer.channels, layer.size, layer.size}, options.storage),
@@ -91,23 +95,22 @@ void bench_layer(const bench::ConvLayer& layer, const Options& options, const cp
               static_cast<long long>(layer.size), static_cast<long long>(k),
               static_cast<long long>(layer.stride), static_cast<long long>(layer.dilation),
               static_cast<long long>(layer.count), 2e-6 * work);
-  const bench::Work amount{work, static_cast<double>(x.bytes() + weights.bytes() + bias.bytes()),
-                           static_cast<double>(y.bytes())};
+  const bench::Work amount{work, static_cast<double>(x.size() + weights.bytes() + bias.bytes()),
+                           static_cast<double>(y.size())};
   double best = 1e9, cheapest = 1e300, chosen = 0;
   for (const compiler::KernelDesc* kernel : cpu::target().kernels(options.isa)) {
     if (kernel->op != node.op || !of_width(kernel->isa, options.isa)) continue;
     if (kernel->name.find(options.kernel) == std::string_view::npos) continue;
     if (kernel->can_run(query) != nullptr) continue;
     const compiler::PreparedKernel prepared = kernel->prepare(query);
-    const Tensor thread_scratch(DType::u8, {static_cast<std::int64_t>(prepared.thread_scratch + 64)});
-    const Tensor shared_scratch(DType::u8, {static_cast<std::int64_t>(prepared.shared_scratch + 64)});
-    const void* const src[] = {x.raw(), nullptr, nullptr};
-    void* const dst[] = {y.raw()};
+    platform::Pages thread_scratch(prepared.thread_scratch + 64),
+        shared_scratch(prepared.shared_scratch + 64);
+    const void* const src[] = {x.data(), nullptr, nullptr};
+    void* const dst[] = {y.data()};
     const bench::Timing t = bench::measure(options.seconds, [&] {
       for (std::size_t phase = 0; phase < prepared.phase_tasks.size(); ++phase)
-        kernel->fn({prepared.state.get(), src, dst, const_cast<void*>(thread_scratch.raw()),
-                    const_cast<void*>(shared_scratch.raw()), static_cast<int>(phase), 0,
-                    prepared.phase_tasks[phase], nullptr});
+        kernel->fn({prepared.state.get(), src, dst, thread_scratch.data(), shared_scratch.data(),
+                    static_cast<int>(phase), 0, prepared.phase_tasks[phase], nullptr});
     });
     const double cost = kernel->cost(query);
     std::printf("    %-32s %9.1f us median %9.1f best  %s  predicted %9.1f us, %lld tasks\n",
@@ -140,7 +143,9 @@ int main(int argc, char** argv) {
   std::map<std::string, double> totals;
   for (const bench::ConvLayer& layer : bench::conv_layers()) {
     if (layer.network.find(options.network) == std::string_view::npos ||
-        layer.name.find(options.layer) == std::string_view::npos)
+        (std::string(layer.name) + " " + std::to_string(layer.channels) + "->" +
+         std::to_string(layer.filters) + " " + std::to_string(layer.size) + " ")
+                .find(options.layer) == std::string::npos)
       continue;
     bench_layer(layer, options, ceilings, totals);
   }

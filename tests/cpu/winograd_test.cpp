@@ -81,7 +81,8 @@ TEST(Winograd, GapsResidualsActivationsBatches) {
          .beta = 1.0f});
 }
 
-TEST(Winograd, ManyChannelsInStages) {
+// Sums of more than one slice of channels, products of more than one panel of filters.
+TEST(Winograd, SlicesAndPanels) {
   check({.batch = 2,
          .channels = 160,
          .filters = 130,
@@ -93,8 +94,25 @@ TEST(Winograd, ManyChannelsInStages) {
          .dst_gap = 5,
          .residual_gap = 5,
          .in_place = true});
+  for (std::int64_t channels : {63, 65, 127, 128, 129, 257})
+    check({.channels = channels, .filters = 72, .in_h = 5, .in_w = 30, .pads = {1, 1, 1, 1}});
+}
+
+// Filters that do not fit a cache: inputs of many tiles are transformed first.
+TEST(Winograd, ManyFiltersInStages) {
+  check({.batch = 2,
+         .channels = 600,
+         .filters = 264,
+         .in_h = 5,
+         .in_w = 9,
+         .pads = {1, 1, 1, 1},
+         .residual = true,
+         .activation = "relu",
+         .dst_gap = 5,
+         .residual_gap = 5,
+         .in_place = true});
   // More tiles than a stage holds, with 4x4 outputs a tile.
-  check({.channels = 1500, .filters = 16, .in_h = 28, .in_w = 32, .pads = {1, 1, 1, 1}});
+  check({.channels = 4000, .filters = 40, .in_h = 1, .in_w = 200, .pads = {1, 1, 1, 1}});
 }
 
 }  // namespace

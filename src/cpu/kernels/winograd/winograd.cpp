@@ -54,8 +54,8 @@ std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t sid
   return count;
 }
 
-// Floats of filters that a core should keep near while it goes through the tiles.
-constexpr std::int64_t kNearFloats = 640 * 1024;
+// Filters of which a core can read all for each block of tiles: they stay in a third-level cache.
+constexpr std::int64_t kNearFloats = 5 * 1024 * 1024;
 
 // F(6x6) errs two to three times as much as a direct convolution, F(4x4) about as much. So it is not for
 // those who asked for single precision; rounding operands to bfloat16 costs far more than that.
@@ -87,19 +87,31 @@ double cost(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (products + transforms + filters + storage_ns(q, kIsa, 2));
 }
 
+// Floats of the transformed inputs of a tile at one position.
+std::int64_t tile_floats(std::int64_t channels, std::int64_t depth) {
+  const std::int64_t slices = (channels + depth - 1) / depth;
+  return (slices - 1) * depth + slice_row(channels - (slices - 1) * depth, depth);
+}
+
 template <int M>
 void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) {
   using Points = WinogradPoints<M>;
-  constexpr int kSide = M + 2;
+  constexpr int kSide = M + 2, kPositions = kSide * kSide;
+  const std::int64_t depth = winograd_depth(lanes);
   double g[kSide][3];
   for (int i = 0; i < kSide; ++i)
     for (int j = 0; j < 3; ++j) g[i][j] = Points::filter(i, j);
   // Filters innermost: what is written is adjacent.
   for (std::int64_t b = 0; b < s.blocks; ++b) {
+    const std::int64_t panel = (s.panels * (b + 1) - 1) / s.blocks;
+    const std::int64_t p0 = s.vectors * (s.blocks * panel / s.panels) / s.blocks * lanes;
+    const std::int64_t p1 = s.vectors * (s.blocks * (panel + 1) / s.panels) / s.blocks * lanes;
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
-    const std::int64_t step = f1 - f0;
-    float* block = packed + f0 * kSide * kSide * q.channels;
-    for (std::int64_t c = 0; c < q.channels; ++c)
+    const std::int64_t step = f1 - f0, position_step = (p1 - p0) * q.channels;
+    for (std::int64_t c = 0; c < q.channels; ++c) {
+      const std::int64_t slice = c / depth * depth, length = std::min(q.channels - slice, depth);
+      float* to =
+          packed + p0 * kPositions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
       for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f) {
         const float* w = q.weights + (f * q.channels + c) * 9;
         double half[kSide][3];
@@ -110,9 +122,10 @@ void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) 
         for (int i = 0; i < kSide; ++i)
           for (int j = 0; j < kSide; ++j) {
             const double u = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
-            block[((i * kSide + j) * q.channels + c) * step + f - f0] = static_cast<float>(u);
+            to[(i * kSide + j) * position_step + f - f0] = static_cast<float>(u);
           }
       }
+    }
   }
 }
 
@@ -145,28 +158,33 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
+  const std::int64_t tile_step = tile_floats(q.channels, winograd_depth(width));
+  // What of the filters is multiplied with a block of tiles before its sums are transformed depends on the
+  // weights alone, as these are packed so.
+  s.staged = kPositions * q.channels * q.filters > kNearFloats;
+  const std::int64_t panel_filters = s.staged ? 256 : 64;
+  s.panels = std::min(s.blocks, (s.vectors * width + panel_filters - 1) / panel_filters);
+  s.panel_step = 0;
+  for (std::int64_t p = 0; p < s.panels; ++p) {
+    const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
+    s.panel_step = std::max(s.panel_step, (s.vectors * b1 / s.blocks - s.vectors * b0 / s.blocks) * width);
+  }
   packed->weights =
       PackedFloats::packed(query, static_cast<std::size_t>(kPositions * q.channels * s.vectors * width),
                            [&](PackedFloats& weights) { pack<M>(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
-  packed->zeros = PackedFloats(static_cast<std::size_t>(std::max<std::int64_t>(q.channels, 4 * width)));
+  packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
 
-  // Rows of a product must not all fall on the same lines of the first-level cache.
-  s.channel_step = (q.channels + 15) / 16 * 16;
-  if (s.channel_step % 256 == 0) s.channel_step += 16;
-  s.staged = kPositions * q.channels * q.filters > kNearFloats;
   PreparedKernel prepared;
   if (s.staged) {
-    constexpr std::int64_t kStageFloats = 3 * 1024 * 1024, kPanelFilters = 128;
+    constexpr std::int64_t kStageFloats = 3 * 1024 * 1024;
     s.block_tiles = std::min<std::int64_t>(s.tile_count, 48);
     s.stage_tiles =
-        std::clamp(kStageFloats / (kPositions * s.channel_step) / s.block_tiles * s.block_tiles,
-                   s.block_tiles, (s.tile_count + s.block_tiles - 1) / s.block_tiles * s.block_tiles);
+        std::clamp(kStageFloats / (kPositions * tile_step) / s.block_tiles * s.block_tiles, s.block_tiles,
+                   (s.tile_count + s.block_tiles - 1) / s.block_tiles * s.block_tiles);
     s.stages = (s.tile_count + s.stage_tiles - 1) / s.stage_tiles;
-    s.panels = std::min<std::int64_t>(
-        s.blocks, std::max<std::int64_t>(2, (q.filters + kPanelFilters - 1) / kPanelFilters));
     for (std::int64_t image = 0; image < q.batch; ++image)
       for (std::int64_t stage = 0; stage < s.stages; ++stage) {
         const std::int64_t tiles = std::min(s.stage_tiles, s.tile_count - stage * s.stage_tiles);
@@ -174,23 +192,15 @@ PreparedKernel prepare(const KernelQuery& query) {
         prepared.phase_tasks.push_back((tiles + s.block_tiles - 1) / s.block_tiles * s.panels);
       }
   } else {
-    // Transformed inputs in half of a 512 KB second-level cache, products of a panel in a quarter.
-    constexpr std::int64_t kInputFloats = 64 * 1024, kPanelFloats = 32 * 1024;
-    const std::int64_t fitting = kInputFloats / (kPositions * s.channel_step) / 12 * 12;
-    const std::int64_t most = std::clamp<std::int64_t>(fitting, 12, 24);
+    constexpr std::int64_t most = 24;
     s.tasks = even_tasks((s.tile_count + most - 1) / most, (s.tile_count + 5) / 6);
     s.block_tiles = (s.tile_count + s.tasks - 1) / s.tasks;
-    const std::int64_t filters = std::max<std::int64_t>(kPanelFloats / (kPositions * s.block_tiles), 1);
-    s.panels = std::min(s.blocks, (s.vectors * width + filters - 1) / filters);
     prepared.phase_tasks = {q.batch * s.tasks};
   }
-  s.panel_step = 0;
-  for (std::int64_t p = 0; p < s.panels; ++p) {
-    const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
-    s.panel_step = std::max(s.panel_step, (s.vectors * b1 / s.blocks - s.vectors * b0 / s.blocks) * width);
-  }
-  const std::int64_t inputs = kPositions * ((s.staged ? s.stage_tiles : s.block_tiles) * s.channel_step + 16);
-  const std::int64_t sums = kPositions * s.block_tiles * s.panel_step;
+  // No two positions at the same place of a page.
+  s.position_step = (s.staged ? s.stage_tiles : s.block_tiles) * tile_step + 16;
+  s.sums_step = s.block_tiles * s.panel_step + 16;
+  const std::int64_t inputs = kPositions * s.position_step, sums = kPositions * s.sums_step;
   prepared.thread_scratch = static_cast<std::size_t>(s.staged ? sums : inputs + sums) * sizeof(float);
   prepared.shared_scratch = static_cast<std::size_t>(s.staged ? inputs : 0) * sizeof(float);
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();

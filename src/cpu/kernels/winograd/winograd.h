@@ -14,6 +14,14 @@ namespace saccade::cpu {
 inline constexpr double kPoints4[] = {0.625, 1.5};
 inline constexpr double kPoints6[] = {0.5, 1.0, 1.8125};
 
+/// Channels of a slice, whose products are added up in registers; sums of slices are added to each other. A
+/// slice of a register block of filters takes 8 KB of the first-level cache, 16 where vectors have 16 lanes.
+[[gnu::always_inline]] constexpr std::int64_t winograd_depth(int lanes) { return lanes == 16 ? 64 : 128; }
+/// Floats between two tiles of the slice that `left` channels are left for.
+[[gnu::always_inline]] constexpr std::int64_t slice_row(std::int64_t left, std::int64_t depth) {
+  return left < depth ? (left + 15) / 16 * 16 : depth;
+}
+
 /// A tile of outputs: (y + i dilation_h, x + j dilation_w) for i, j below the tile's side.
 struct WinogradTile {
   std::int32_t y, x;
@@ -33,14 +41,15 @@ struct WinogradState {
   std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
   std::int64_t panels;           ///< runs of blocks whose products are kept at a time
   std::int64_t panel_step;       ///< floats of the widest panel
-  /// [block][position][channel][vectors of the block x lanes], transformed, padded with zeros.
+  /// [panel][position][slice][block][channel][vectors of the block x lanes], transformed, padded with zeros.
   const float* weights;
   const float* bias;   ///< padded
-  const float* zeros;  ///< `channels`, and at least a register block, of zeros
+  const float* zeros;  ///< `channels` of them
 
-  std::int64_t channel_step;  ///< floats between the transformed inputs of two tiles
-  std::int64_t block_tiles;   ///< most tiles of one product
-  std::int64_t tasks;         ///< fused: near-equal blocks of tiles
+  std::int64_t block_tiles;    ///< most tiles of one product
+  std::int64_t position_step;  ///< floats between the transformed inputs of two positions
+  std::int64_t sums_step;      ///< floats between the sums of two positions
+  std::int64_t tasks;          ///< fused: near-equal blocks of tiles
 
   // Fused: a task transforms a block of tiles, multiplies it with all filters and transforms the sums.
   // Staged, where the filters are too large to be read once a block: the transformed inputs of `stage_tiles`

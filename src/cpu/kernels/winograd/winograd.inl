@@ -1,9 +1,14 @@
-// Winograd convolution; included inside the namespace of each instruction set. Per block of tiles: inputs are transformed
-// ([position][tile][channel]), each position is one matrix product with the transformed filters, and the sums are
-// transformed back. Dilation d is d x d interleaved images: only addresses change.
+// Winograd convolution; included inside the namespace of each instruction set. Per block of tiles: inputs are
+// transformed
+// ([position][tile][channel]), each position is one matrix product with the transformed filters, and the sums
+// are transformed back. Dilation d is d x d interleaved images: only addresses change.
 
 #include "cpu/kernels/epilogue.inl"
 #include "cpu/kernels/winograd/points.inl"
+#include "cpu/kernels/winograd/products.inl"
+
+/// Channels of a slice.
+constexpr std::int64_t kDepth = winograd_depth(kLanes);
 
 /// a + factor x; factors 0, 1 and -1 are known when compiling.
 [[gnu::always_inline]] inline Vec add_scaled(Vec a, Vec x, double factor) {
@@ -59,14 +64,22 @@ template <int M>
       from = 1;
     }
 #pragma GCC unroll 4
-    for (int k = from; k < kPairs; ++k) a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], Points::kTable.power[k][i]);
+    for (int k = from; k < kPairs; ++k)
+      a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], Points::kTable.power[k][i]);
     y[i] = a;
   }
 }
 
-/// Transforms the inputs of one tile to out[position * position_step + channel].
+/// Where the transformed inputs of some tiles lie: [position][slice of channels][tile][channel of the slice].
+struct Inputs {
+  float* data;
+  std::int64_t position_step, tiles;  ///< floats; tiles that there is room for
+};
+
+/// Transforms the inputs of one tile, the t-th of those in `inputs`.
 template <int M, class T>
-inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile, float* out, std::int64_t position_step) {
+inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile, const Inputs& inputs,
+                        std::int64_t t) {
   constexpr int kSide = M + 2;
   const std::int64_t top = tile.y - s.pad_top, left = tile.x - s.pad_left;
   const std::int64_t row = s.dilation_h * s.src_row, column = s.dilation_w * s.src_pixel;
@@ -82,16 +95,28 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
       }
   }
   const T* origin = src + top * s.src_row + left * s.src_pixel;
+  // Most tiles are followed by the one on their right: its pixels are asked for meanwhile.
+  const T* const ahead = origin + M * column;
+  constexpr std::int64_t kLineChannels = 64 / static_cast<std::int64_t>(sizeof(T));
   Vec columns[kSide][kSide];
+  const std::int64_t position_step = inputs.position_step;
   for (std::int64_t c = 0; c < s.channels; c += kLanes) {
-    const std::int64_t left_channels = s.channels - c;
+    const std::int64_t left_channels = s.channels - c, slice = c / kDepth;
+    float* const out = inputs.data + slice * kDepth * inputs.tiles +
+                       t * slice_row(s.channels - slice * kDepth, kDepth) + c % kDepth;
     Vec e[kSide];
+    const bool line = inner && c % kLineChannels == 0;
 #pragma GCC unroll 1
     for (int j = 0; j < kSide; ++j) {
+      if (line && j >= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kSide; ++i) prefetch(ahead + i * row + j * column + c);
+      }
       if (left_channels < kLanes) {
         const int some = static_cast<int>(left_channels);
 #pragma GCC unroll 8
-        for (int i = 0; i < kSide; ++i) e[i] = load_first(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
+        for (int i = 0; i < kSide; ++i)
+          e[i] = load_first(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
       } else if (inner) {
 #pragma GCC unroll 8
         for (int i = 0; i < kSide; ++i) e[i] = load(origin + i * row + j * column + c);
@@ -108,15 +133,20 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
       for (int j = 0; j < kSide; ++j) e[j] = columns[j][i];
       transform_input<M>(e, v);
 #pragma GCC unroll 8
-      for (int j = 0; j < kSide; ++j) store(out + (i * kSide + j) * position_step + c, v[j]);
+      for (int j = 0; j < kSide; ++j) store(out + (i * kSide + j) * position_step, v[j]);
+      if (c % kLineFloats == 0) {
+#pragma GCC unroll 8
+        for (int j = 0; j < kSide; ++j) prefetch(out + (i * kSide + j) * position_step + kLineFloats);
+      }
     }
   }
 }
 
 /// Transforms the sums of one tile, `width` filters from `filter` on, and stores the outputs that exist.
 template <int M, class Residual, class Result>
-inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
-                         std::int64_t filter, std::int64_t width, const Residual* residual, Result* dst) {
+inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t position_step,
+                         WinogradTile tile, std::int64_t filter, std::int64_t width, const Residual* residual,
+                         Result* dst) {
   constexpr int kSide = M + 2;
   const std::int64_t rows_left = (s.out_h - tile.y + s.dilation_h - 1) / s.dilation_h;
   const std::int64_t columns_left = (s.out_w - tile.x + s.dilation_w - 1) / s.dilation_w;
@@ -135,6 +165,10 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
       Vec e[kSide];
 #pragma GCC unroll 8
       for (int i = 0; i < kSide; ++i) e[i] = load(sums + (i * kSide + j) * position_step + c);
+      if (c % kLineFloats == 0) {
+#pragma GCC unroll 8
+        for (int i = 0; i < kSide; ++i) prefetch(sums + (i * kSide + j) * position_step + c + kLineFloats);
+      }
       transform_output<M>(e, half[j]);
     }
 #pragma GCC unroll 1
@@ -164,24 +198,28 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
 
 /// The input of an image, of either type.
 template <int M>
-inline void gather_tile_of(const WinogradState& s, const compiler::KernelArgs& args, std::int64_t image, WinogradTile tile,
-                           float* out, std::int64_t position_step) {
+inline void gather_tile_of(const WinogradState& s, const compiler::KernelArgs& args, std::int64_t image,
+                           WinogradTile tile, const Inputs& inputs, std::int64_t t) {
   if (s.src_bf16)
-    gather_tile<M>(s, static_cast<const Bf16*>(args.src[0]) + image * s.src_image, tile, out, position_step);
+    gather_tile<M>(s, static_cast<const Bf16*>(args.src[0]) + image * s.src_image, tile, inputs, t);
   else
-    gather_tile<M>(s, static_cast<const float*>(args.src[0]) + image * s.src_image, tile, out, position_step);
+    gather_tile<M>(s, static_cast<const float*>(args.src[0]) + image * s.src_image, tile, inputs, t);
 }
 
 /// Residual and result of an image, of either type.
 template <int M, class Residual, class Result>
-inline void scatter_typed_tile(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
-                            std::int64_t filter, std::int64_t width, const void* residual, void* dst, std::int64_t image) {
-  const Residual* r = s.has_residual ? static_cast<const Residual*>(residual) + image * s.residual_image : nullptr;
-  scatter_tile<M>(s, sums, position_step, tile, filter, width, r, static_cast<Result*>(dst) + image * s.dst_image);
+inline void scatter_typed_tile(const WinogradState& s, const float* sums, std::int64_t position_step,
+                               WinogradTile tile, std::int64_t filter, std::int64_t width,
+                               const void* residual, void* dst, std::int64_t image) {
+  const Residual* r =
+      s.has_residual ? static_cast<const Residual*>(residual) + image * s.residual_image : nullptr;
+  scatter_tile<M>(s, sums, position_step, tile, filter, width, r,
+                  static_cast<Result*>(dst) + image * s.dst_image);
 }
 template <int M>
-inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int64_t position_step, WinogradTile tile,
-                            std::int64_t filter, std::int64_t width, const compiler::KernelArgs& args, std::int64_t image) {
+inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int64_t position_step,
+                            WinogradTile tile, std::int64_t filter, std::int64_t width,
+                            const compiler::KernelArgs& args, std::int64_t image) {
   const void* residual = s.has_residual ? args.src[3] : nullptr;
   void* dst = args.dst[0];
   if (s.dst_bf16 && s.residual_bf16)
@@ -194,79 +232,66 @@ inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int6
     scatter_typed_tile<M, float, float>(s, sums, position_step, tile, filter, width, residual, dst, image);
 }
 
-/// Products and outputs of `count` tiles from `tile` on with the panels [p0, p1); `v` holds the tiles' transformed inputs.
+/// Products and outputs of `count` tiles from `tile` on, the first of them the t-th of `inputs`, with the
+/// panels [p0, p1).
 template <int M>
-inline void multiply_tiles(const WinogradState& s, const float* v, std::int64_t position_step, std::int64_t tile,
+inline void multiply_tiles(const WinogradState& s, const Inputs& inputs, std::int64_t t, std::int64_t tile,
                            std::int64_t count, std::int64_t p0, std::int64_t p1, float* sums,
                            const compiler::KernelArgs& args, std::int64_t image) {
   constexpr int kPositions = (M + 2) * (M + 2);
-  const std::int64_t sums_step = s.block_tiles * s.panel_step;
-  Output out;
-  out.bias = s.zeros;
-  out.residual = nullptr;
-  out.residual_pixel = 0;
-  out.dst_pixel = s.panel_step;
-  out.epilogue = &s.epilogue;
-  out.tail = kLanes;
-  out.resume = false;
-  out.partial = true;
   for (std::int64_t p = p0; p < p1; ++p) {
     const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
-    const std::int64_t panel_filter = s.vectors * b0 / s.blocks * kLanes;
-    std::int64_t width = 0;
-    for (int position = 0; position < kPositions; ++position) {
-      const float* tiles = v + position * position_step;
-      for (std::int64_t b = b0; b < b1; ++b) {
-        const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
-        const int vectors = static_cast<int>(v1 - v0);
-        const float* w = s.weights + (v0 * kPositions + position * vectors) * kLanes * s.channels;
-        const std::int64_t column = v0 * kLanes - panel_filter;
-        width = v1 * kLanes - panel_filter;
-        const Cut cut = cut_pixels(count, tile_pixels(kLanes, vectors));
-        Run run = {tiles, w, s.channels};
-        out.cuts = cut_sums(w, s.channels);
-        out.dst = sums + position * sums_step + column;
-        if (cut.larger > 0) {
-          run_tile(vectors, static_cast<int>(cut.size + 1), &run, 1, s.channel_step, cut.larger, out);
-          run.x += cut.larger * (cut.size + 1) * s.channel_step;
-          out.dst += cut.larger * (cut.size + 1) * s.panel_step;
+    const std::int64_t first = s.vectors * b0 / s.blocks, end = s.vectors * b1 / s.blocks;
+    const float* w = s.weights + first * kLanes * kPositions * s.channels;
+    Product product_args{};
+    product_args.sums_step = s.panel_step;
+    for (int position = 0; position < kPositions; ++position)
+      for (std::int64_t c = 0; c < s.channels; c += kDepth) {
+        product_args.length = smaller(s.channels - c, kDepth);
+        product_args.row = slice_row(s.channels - c, kDepth);
+        product_args.x =
+            inputs.data + position * inputs.position_step + c * inputs.tiles + t * product_args.row;
+        product_args.add = c > 0;
+        for (std::int64_t b = b0; b < b1; ++b) {
+          const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
+          product_args.w = w;
+          w += product_args.length * (v1 - v0) * kLanes;
+          product_args.ahead = w;
+          product_args.sums = sums + position * s.sums_step + (v0 - first) * kLanes;
+          product(static_cast<int>(v1 - v0), product_args, count);
         }
-        run_tile(vectors, static_cast<int>(cut.size), &run, 1, s.channel_step, cut.tiles - cut.larger, out);
       }
-    }
-    for (std::int64_t t = 0; t < count; ++t)
-      scatter_tile_of<M>(s, sums + t * s.panel_step, sums_step, s.tiles[tile + t], panel_filter, width, args, image);
+    for (std::int64_t i = 0; i < count; ++i)
+      scatter_tile_of<M>(s, sums + i * s.panel_step, s.sums_step, s.tiles[tile + i], first * kLanes,
+                         (end - first) * kLanes, args, image);
   }
 }
 
 template <int M>
 inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) {
   constexpr int kPositions = (M + 2) * (M + 2);
-  float* v = static_cast<float*>(args.thread_scratch);
-  const std::int64_t position_step = s.block_tiles * s.channel_step + 16;  // no two positions at the same place of a page
-  float* sums = v + kPositions * position_step;
+  const Inputs inputs = {static_cast<float*>(args.thread_scratch), s.position_step, s.block_tiles};
+  float* sums = inputs.data + kPositions * s.position_step;
   const std::int64_t in_image = s.tasks;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, block = task % in_image;
     const std::int64_t tile = s.tile_count * block / in_image;
     const std::int64_t count = s.tile_count * (block + 1) / in_image - tile;
-    for (std::int64_t t = 0; t < count; ++t)
-      gather_tile_of<M>(s, args, image, s.tiles[tile + t], v + t * s.channel_step, position_step);
-    multiply_tiles<M>(s, v, position_step, tile, count, 0, s.panels, sums, args, image);
+    for (std::int64_t t = 0; t < count; ++t) gather_tile_of<M>(s, args, image, s.tiles[tile + t], inputs, t);
+    multiply_tiles<M>(s, inputs, 0, tile, count, 0, s.panels, sums, args, image);
   }
 }
 
 /// Phases alternate: 2i transforms the inputs of stage i, 2i + 1 multiplies them.
 template <int M>
 inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args) {
-  float* v = static_cast<float*>(args.shared_scratch);
-  const std::int64_t position_step = s.stage_tiles * s.channel_step + 16;
+  const Inputs inputs = {static_cast<float*>(args.shared_scratch), s.position_step, s.stage_tiles};
   const std::int64_t image = args.phase / 2 / s.stages, stage = args.phase / 2 % s.stages;
   const std::int64_t first_tile = stage * s.stage_tiles;
   const std::int64_t tiles = smaller(s.stage_tiles, s.tile_count - first_tile);
   if (args.phase % 2 == 0) {
     for (std::int64_t t = args.begin; t < args.end; ++t)
-      gather_tile_of<M>(s, args, image, s.tiles[first_tile + t], v + t * s.channel_step, position_step);
+      gather_tile_of<M>(s, args, image, s.tiles[first_tile + t], inputs, t);
     return;
   }
   const std::int64_t blocks = (tiles + s.block_tiles - 1) / s.block_tiles;
@@ -274,7 +299,7 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
     // Tasks of one panel follow each other, so that a thread keeps its filters.
     const std::int64_t panel = task / blocks, block = task % blocks;
     const std::int64_t t0 = tiles * block / blocks, count = tiles * (block + 1) / blocks - t0;
-    multiply_tiles<M>(s, v + t0 * s.channel_step, position_step, first_tile + t0, count, panel, panel + 1,
+    multiply_tiles<M>(s, inputs, t0, first_tile + t0, count, panel, panel + 1,
                       static_cast<float*>(args.thread_scratch), args, image);
   }
 }
