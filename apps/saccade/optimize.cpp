@@ -57,14 +57,14 @@ void write_text(const std::string& file, const std::string& text) {
   write_file(file, std::as_bytes(std::span(text)));
 }
 
-/// What was said of the job, from wherever, with what was found on top.
+/// What the command line and a file said of the job, with what was found on top.
 std::string file_text(const settings::Effective& said, const OptimizeReport& report) {
   std::vector<settings::FileEntry> entries;
   for (const settings::Resolved& each : said.all()) {
     const bool of_job = each.setting->apply != nullptr && each.setting->in_files &&
                         each.setting->name != "output" && each.setting->name != "input" &&
                         each.setting->name != "overwrite";
-    if (of_job && each.source != settings::Source::fallback)
+    if (of_job && (each.source == settings::Source::file || each.source == settings::Source::command_line))
       entries.push_back({std::string(each.setting->name), each.values, 0});
   }
   for (const auto& [name, value] : report.best) {

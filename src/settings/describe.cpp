@@ -97,6 +97,7 @@ Json setting_schema(const Setting& setting) {
 Json fallback_value(const Setting& setting) {
   const std::string text(setting.fallback);
   if (setting.kind == Kind::flag) return text == "true";
+  if (!setting.words.empty() && text.find_first_not_of("0123456789.-") != std::string::npos) return text;
   if (setting.kind == Kind::integer) return std::stoll(text);
   if (setting.kind == Kind::number) return std::stod(text);
   if (setting.kind == Kind::choice && text.find_first_not_of("0123456789") == std::string::npos)

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -332,8 +333,8 @@ TEST_F(PlanCacheTest, TheLeastRecentlyUsedGoFirst) {
 TEST_F(PlanCacheTest, RemainsOfKilledWritersAreSweptUp) {
   cache()->keep(Kind::model, "a", {}, {});
   const fs::path plans = folder_ / "plans";
-  const fs::path old = plans / (std::string(32, 'a') + ".plan.Abc1e2"),
-                 young = plans / (std::string(32, 'b') + ".plan.abcdef");
+  const fs::path dead = plans / (std::string(32, 'a') + ".plan.Abc1e2"),
+                 written = plans / (std::string(32, 'b') + ".plan.abcdef");
   std::vector<fs::path> foreign;
   for (const char* name : {"notes.txt", "my.model.onnx", "selfie.model.yaml", "terraform.plan", "x.model",
                            "0123.plan.abcdef", ".plan"})
@@ -342,16 +343,17 @@ TEST_F(PlanCacheTest, RemainsOfKilledWritersAreSweptUp) {
   foreign.push_back(plans / (std::string(33, 'a') + ".plan"));
   foreign.push_back(plans / (std::string(31, 'a') + "g.model"));
   std::vector<fs::path> all = foreign;
-  all.insert(all.end(), {old, young});
+  all.insert(all.end(), {dead, written});
   for (const fs::path& path : all) write(path, std::vector<std::byte>(10));
   const timespec times[2] = {{1'700'000'000, 0}, {1'700'000'000, 0}};
-  for (const fs::path& path : all)
-    if (path != young) {
-      ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
-    }
+  for (const fs::path& path : all) ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  // Whoever writes a file holds a lock of it, however long that takes.
+  const int writer = ::open(written.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(writer, LOCK_EX | LOCK_NB), 0);
   cache(1000)->keep(Kind::model, "b", std::vector<std::byte>(900), {});  // nothing else would fit
-  EXPECT_FALSE(fs::exists(old));
-  EXPECT_TRUE(fs::exists(young));
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(written));
+  ::close(writer);
   for (const fs::path& path : foreign) EXPECT_TRUE(fs::exists(path)) << path;
 }
 
