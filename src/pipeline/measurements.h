@@ -41,7 +41,7 @@ struct Measurements {
   bool pictures = false;  ///< the output is a picture for each frame
   std::string picture_kind;
   /// CPU seconds a frame that the encoder takes with another preset, on some of the job's finished pictures;
-  /// null where none were kept.
+  /// the usual encoder on decoded ones where the job has none. Null where none were kept.
   std::function<std::optional<double>(const std::string& preset)> encode_trial;
 };
 

@@ -107,6 +107,7 @@ class VideoJob {
   void open_encoder();
   void open_frames();
   int streams() const noexcept;
+  std::shared_ptr<EncodeTrial> usual_video() const;
   void run_stages();
   void finish_video();
   void finish();
@@ -411,6 +412,19 @@ void VideoJob::open_frames() {
   state_.report.output_summary += "; masks: " + masks_->summary();
 }
 
+/// What a video would take where the job writes none: the usual encoder, on pictures as they were decoded.
+std::shared_ptr<EncodeTrial> VideoJob::usual_video() const {
+  ResultPlan plan;
+  plan.container = media::choose_container("usual.mp4", false);
+  plan.encoder.crf = state_.options.crf;
+  plan.encoder.threads = state_.options.threads;
+  plan.choice =
+      media::choose_encoder(*plan.container, flow_.decoded, false, plan.encoder, supported_formats());
+  plan.format = flow_.decoded;
+  if (plan.choice.pixel_format != plan.format.pixel_format) return nullptr;
+  return std::make_shared<EncodeTrial>(plan);
+}
+
 void VideoJob::open_encoder() {
   background_ = open_background(state_, picture_spec(flow_.work));
   processor_ = std::make_unique<Processor>(flow_, state_.options, state_.network, background_.get(),
@@ -418,6 +432,7 @@ void VideoJob::open_encoder() {
   describe_parts(state_, *processor_);
   if (result_.container == nullptr) {
     open_frames();
+    if (state_.options.detect_bottlenecks && frames_) trial_ = usual_video();
     return;
   }
   media::fit_container(*result_.container, source_.video(), result_.choice, result_.encoder);
@@ -476,6 +491,7 @@ bool VideoJob::decode(Token& token) {
     early_ = std::move(token.copied);  // what lies behind the last picture
     return false;
   }
+  if (trial_ && !sink_) trial_->keep(*token.decoded);
   token.label = {next_number_++, static_cast<double>(token.decoded->pts - reader_.first_pts()) *
                                      av_q2d(flow_.decoded.time_base)};
   if (background_ && background_->moving()) {
@@ -497,8 +513,11 @@ void VideoJob::process(Token& token) {
   try {
     token.result = processor_->run(*token.decoded, token.background.get(), *worker);
     media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, *worker) : nullptr;
-    const trace::StageClock::Scope timing(state_.clocks.encode);
-    const trace::StageClock::Scope preparing(state_.clocks.prepare);
+    std::optional<trace::StageClock::Scope> timing, preparing;
+    if (masks_ || frames_) {
+      timing.emplace(state_.clocks.encode);
+      preparing.emplace(state_.clocks.prepare);
+    }
     if (masks_) token.mask = masks_->prepare(media::share(*mask), token.label);
     if (frames_) {
       token.picture = frames_->prepare(bare_masks_ ? std::move(mask) : std::move(token.result), token.label);
@@ -523,7 +542,7 @@ void VideoJob::encode(Token& token) {
     if (masks_) masks_->write(std::move(token.mask), token.label);
     if (frames_) frames_->write(std::move(token.picture), token.label);
   }
-  if (trial_) trial_->keep(*token.result);
+  if (trial_ && sink_) trial_->keep(*token.result);
   if (sink_) sink_->write(*token.result);
   token.result.reset();
   ++state_.report.frames;
@@ -674,6 +693,9 @@ void VideoJob::measure(int token_count) {
   Measurements& m = state_.measured;
   m.video = true;
   m.tokens = token_count;
+  m.streams = streams();
+  m.lanes = m.streams + (m.streams == 1 && state_.threads > 1 ? 1 : 0);
+  m.decoder_threads = std::max(1, state_.options.decoder_threads);
   m.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   if (const double idle = platform::idle_cpu_seconds();
       idle_before_ >= 0 && idle >= idle_before_ && m.seconds > 0)
@@ -686,8 +708,8 @@ void VideoJob::measure(int token_count) {
     m.encoder = result_.choice.codec->name;
     m.preset = result_.encoder.preset;
     m.encoder_threads = result_.encoder.threads;
-    if (trial_) m.encode_trial = [trial = trial_](const std::string& preset) { return trial->run(preset); };
   }
+  if (trial_) m.encode_trial = [trial = trial_](const std::string& preset) { return trial->run(preset); };
   m.pictures = request_.form == OutputForm::pictures;
   if (m.pictures) m.picture_kind = media::still_name(request_.still);
 }

@@ -4,10 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 namespace saccade::profile {
 
@@ -52,15 +54,26 @@ int open_counter(const Kind& kind) {
 }  // namespace
 
 HardwareCounters::HardwareCounters() {
+  std::vector<std::pair<std::string, std::string>> reasons;  // why, which
   for (const Kind& kind : kKinds) {
     const int file = open_counter(kind);
     if (file >= 0) {
       counters_.push_back({kind.name, file});
       continue;
     }
-    missing_ += missing_.empty() ? "" : "; ";
-    missing_ += std::string(kind.name) + ": " + std::generic_category().message(errno);
+    const std::string why = errno == ENOENT || errno == EOPNOTSUPP
+                                ? "this machine has no such counters, or its hypervisor does not hand them on"
+                            : errno == EACCES || errno == EPERM ? "not granted (kernel.perf_event_paranoid)"
+                                                                : std::generic_category().message(errno);
+    const auto same =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == why; });
+    if (same == reasons.end()) {
+      reasons.emplace_back(why, kind.name);
+    } else {
+      same->second += std::string(", ") + kind.name;
+    }
   }
+  for (const auto& [why, which] : reasons) missing_ += (missing_.empty() ? "" : "; ") + which + ": " + why;
 }
 
 HardwareCounters::~HardwareCounters() {

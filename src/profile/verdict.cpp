@@ -115,7 +115,8 @@ class Judge {
       const Cost& cost = model_.*stage.cost;
       const bool encode = stage.cost == &PipelineModel::encode;
       const double cpu = cost.cpu + (encode ? model_.encoder_cpu : 0);
-      if (cpu + cost.wait <= 0) continue;
+      constexpr double kShown = 5e-6;
+      if (cpu + cost.wait < kShown) continue;
       report.stages.push_back({stage.name, cpu * kMs, cost.wait * kMs, gain(without(model_, stage))});
     }
   }
@@ -125,6 +126,8 @@ class Judge {
     PipelineModel changed = model_;
     changed.threads = m_.cpus;
     changed.tokens += m_.cpus - m_.threads;
+    // Where others compete for the CPUs, more threads get a larger share.
+    changed.cpus = std::min<double>(m_.cpus, changed.cpus * m_.cpus / m_.threads);
     changed.encoder_threads = std::max(changed.encoder_threads, m_.cpus);
     if (m_.encoder_threads == 1) {  // it encoded on the thread that handed pictures over
       changed.encoder_cpu += changed.encode.cpu;
@@ -215,11 +218,15 @@ class Judge {
       add({"picture-output", "pictures", "--output-format jpg",
            "JPEG takes about a seventh of PNG's time, at the price of exactness", gain(jpeg), false});
     }
-    // A video's pictures cost what a fast encoder takes: about a sixth of a PNG.
-    constexpr double kVideo = 0.15;
-    changed.encoder_cpu += model_.prepare.cpu * kVideo;
+    changed.convert = {};           // a video mostly keeps the form that it was decoded in
+    constexpr double kVideo = 0.3;  // of a PNG's time, where nothing could be tried
+    double encoding = kVideo * model_.prepare.cpu;
+    if (trials_.encode) encoding = trials_.encode("").value_or(encoding);
+    changed.encoder_cpu += encoding;
     add({"picture-output", "pictures", "a video as output (.mp4, or .mkv with FFV1)",
-         fmt::format("a picture file for each frame takes {:.1f} ms of CPU", model_.prepare.cpu * 1e3),
+         fmt::format(
+             "a picture file for each frame takes {:.1f} ms of CPU, a frame of a video about {:.1f} ms",
+             model_.prepare.cpu * 1e3, encoding * 1e3),
          gain(changed), true});
   }
 
@@ -289,8 +296,13 @@ class Judge {
   void decide(BottleneckReport& report) {
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.speedup > b.speedup; });
-    auto planted = std::find_if(candidates_.begin(), candidates_.end(),
-                                [](const Candidate& c) { return c.deviates && c.speedup >= kCause; });
+    // What can be changed here comes before what others do.
+    auto planted = std::find_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) {
+      return c.deviates && c.speedup >= kCause && c.cause != "oversubscribed";
+    });
+    if (planted == candidates_.end())
+      planted = std::find_if(candidates_.begin(), candidates_.end(),
+                             [](const Candidate& c) { return c.deviates && c.speedup >= kCause; });
     if (planted != candidates_.end()) {  // what is to blame comes first
       std::rotate(candidates_.begin(), planted, planted + 1);
       planted = candidates_.begin();
@@ -313,9 +325,9 @@ class Judge {
           report.speedup_if_free = gain(without(model_, stage));
         }
       }
-      report.text = fmt::format("{} {}: {}. With {} the job would run about {:.2g} times as fast.",
-                                opening(report.stage), cause_words(planted->cause), planted->why,
-                                planted->setting, planted->speedup);
+      report.text =
+          fmt::format("{} {}: {}. {}: about {:.2g} times as fast.", opening(report.stage),
+                      cause_words(planted->cause), planted->why, capital(planted->setting), planted->speedup);
       return;
     }
     const auto [cause, why] = inherent_cause(limiting);
@@ -325,6 +337,11 @@ class Judge {
     if (report.suggestions.empty())
       report.text +=
           " No setting would change much; a faster machine, a smaller network or fewer pixels would.";
+  }
+
+  static std::string capital(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
   }
 
   static std::string opening(const std::string& stage) {

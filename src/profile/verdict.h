@@ -21,7 +21,8 @@ struct NetworkFacts {
 
 /// Trials of other settings; each may be missing, and may come to nothing.
 struct Trials {
-  /// CPU seconds a frame of the encoder with that preset, on this job's own pictures.
+  /// CPU seconds a frame of the encoder with that preset, on this job's own pictures; of a job without an
+  /// encoder those of the usual one (preset "").
   std::function<std::optional<double>(const std::string& preset)> encode;
   /// The time of the network over that with the job's settings: without --max-memory, and in bf16.
   std::function<std::optional<double>()> infer_without_cap, infer_bf16;
