@@ -36,6 +36,7 @@ void add_fetch(CLI::App& app);
 void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_optimize(CLI::App& app);
+void add_profile(CLI::App& app);
 void add_run(CLI::App& app);
 void add_verify(CLI::App& app);
 

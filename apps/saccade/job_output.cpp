@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "profile/report.h"
+#include "profile/verdict.h"
+
 namespace saccade::cli {
 
 namespace {
@@ -197,6 +200,7 @@ std::string job_table(const JobReport& report) {
                         total_cpu > 0 ? 100 * stage.cpu_seconds / total_cpu : 0,
                         stage.name == report.limiting_stage ? "  <- limits" : "");
   }
+  if (report.bottleneck) text += profile::verdict_text(*report.bottleneck);
   return text;
 }
 
@@ -208,35 +212,37 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
                       {"cpu_seconds", stage.cpu_seconds},
                       {"count", stage.count}});
   }
-  return {{"input", job.input.string()},
-          {"output", report.output.string()},
-          {"effect", effect_name(job.effect)},
-          {"frames", report.frames},
-          {"frames_before", report.frames_before},
-          {"seconds", report.seconds},
-          {"start_seconds", report.start_seconds},
-          {"fps", report.frames_per_second},
-          {"stages", stages},
-          {"limiting_stage", report.limiting_stage},
-          {"peak_memory_bytes", report.peak_memory_bytes},
-          {"output_bytes", report.output_bytes},
-          {"interrupted", report.interrupted},
-          {"dry_run", job.dry_run},
-          {"input_summary", report.input_summary},
-          {"output_summary", report.output_summary},
-          {"model",
-           {{"path", job.model.string()},
-            {"name", report.spec.name},
-            {"source", report.spec.source},
-            {"resize", resize_name(report.spec.input.resize)}}},
-          {"assumptions", report.assumptions},
-          {"notices", report.notices},
-          {"damaged_packets", report.damaged_packets},
-          {"dropped_frames", report.dropped_frames},
-          {"threads", report.threads},
-          {"isa", isa_name(report.isa)},
-          {"precision", precision_name(report.precision.used)},
-          {"precision_report", precision_json(report.precision)}};
+  nlohmann::json json = {{"input", job.input.string()},
+                         {"output", report.output.string()},
+                         {"effect", effect_name(job.effect)},
+                         {"frames", report.frames},
+                         {"frames_before", report.frames_before},
+                         {"seconds", report.seconds},
+                         {"start_seconds", report.start_seconds},
+                         {"fps", report.frames_per_second},
+                         {"stages", stages},
+                         {"limiting_stage", report.limiting_stage},
+                         {"peak_memory_bytes", report.peak_memory_bytes},
+                         {"output_bytes", report.output_bytes},
+                         {"interrupted", report.interrupted},
+                         {"dry_run", job.dry_run},
+                         {"input_summary", report.input_summary},
+                         {"output_summary", report.output_summary},
+                         {"model",
+                          {{"path", job.model.string()},
+                           {"name", report.spec.name},
+                           {"source", report.spec.source},
+                           {"resize", resize_name(report.spec.input.resize)}}},
+                         {"assumptions", report.assumptions},
+                         {"notices", report.notices},
+                         {"damaged_packets", report.damaged_packets},
+                         {"dropped_frames", report.dropped_frames},
+                         {"threads", report.threads},
+                         {"isa", isa_name(report.isa)},
+                         {"precision", precision_name(report.precision.used)},
+                         {"precision_report", precision_json(report.precision)}};
+  if (report.bottleneck) json["bottleneck"] = profile::verdict_json(*report.bottleneck);
+  return json;
 }
 
 }  // namespace saccade::cli

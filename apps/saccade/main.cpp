@@ -62,6 +62,7 @@ int dispatch(int argc, char** argv) {
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   cli::add_run(app);
+  cli::add_profile(app);
   cli::add_infer(app);
   cli::add_inspect(app);
   cli::add_verify(app);

@@ -40,6 +40,9 @@ void run(const CLI::App& command) {
   const bool series = inputs.size() == 1 && !said.flag("recursive") &&
                       (options.sequence || is_one_result(options.output) || options.output == "-");
   if (!list.empty() || (are_many(inputs) && !series)) {
+    if (options.detect_bottlenecks)
+      throw UsageError(
+          "--detect-bottlenecks is for one input; of several that run at once each slows the others");
     BatchOptions batch;
     batch.inputs.assign(inputs.begin(), inputs.end());
     batch.output = options.output;

@@ -110,7 +110,9 @@ JobReport profile_job(const JobOptions& wanted, const ProfileOptions& profile, c
                                .cache_bytes = cached_bytes(options.plan_cache)};
   profile::NetworkFacts facts;
   if (profile.ceilings) {
-    api::MachineLimits limits = api::measure_limits(*plan, plan->impl().isa, measured.video ? 1 : threads);
+    api::MachineLimits limits =
+        api::measure_limits(*plan, plan->impl().isa,
+                            measured.video ? std::max(1, threads / std::max(1, measured.streams)) : threads);
     inputs.ceilings = std::move(limits.ceilings);
     inputs.floors = std::move(limits.floors);
     facts = limits.facts;

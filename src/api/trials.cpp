@@ -82,18 +82,20 @@ MachineLimits measure_limits(const Plan& plan, Isa isa, int threads) {
         {std::string(level.name), last ? 0 : level.bytes, level.read, level.write});
     if (level.name == "L2") second_cache = level.bytes / std::max(1, threads);
   }
-  double all = 0, beyond = 0;
+  double all = 0, beyond = 0, large = 0;
   for (const compiler::Step& step : plan.impl().compiled.steps) {
     const cpu::Floor floor =
         cpu::floor_of(measured, measured.multiply_adds(step.kernel->name), step.needed_multiply_adds,
                       step.bytes - step.written_bytes, step.written_bytes);
     limits.floors.push_back({floor.ns(), std::string(floor.bound())});
     all += floor.ns();
+    if (floor.level == "L3" || floor.level == "memory") large += floor.ns();
     if (floor.bound() == "L3" || floor.bound() == "memory") beyond += floor.ns();
   }
   limits.facts = {.known = true,
                   .floor_ns = all,
                   .memory_share = all > 0 ? beyond / all : 0,
+                  .large_share = all > 0 ? large / all : 0,
                   .weight_bytes = plan.weight_bytes(),
                   .arena_bytes = plan.arena_bytes(),
                   .cache_bytes = second_cache};

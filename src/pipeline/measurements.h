@@ -18,9 +18,12 @@ struct Measurements {
   bool video = false;  ///< else a single picture: no stages overlap
   bool live = false;
   std::int64_t frames = 0;
-  double seconds = 0;    ///< from the first frame until the last one left the last stage
-  double drain = 0;      ///< from there until the output was complete
-  int threads = 1;       ///< that run stages
+  double seconds = 0;  ///< from the first frame until the last one left the last stage
+  double drain = 0;    ///< from there until the output was complete
+  int threads = 1;     ///< that the job was given
+  int streams = 1;     ///< frames that are worked on at once, `threads` shared out among them
+  int lanes = 1;       ///< threads that run stages
+  int decoder_threads = 1;
   int cpus = 1;          ///< that the process may use
   int tokens = 1;        ///< frames under way at most
   double idle_cpus = 0;  ///< of the machine, on average, while the job ran

@@ -12,17 +12,22 @@ namespace {
 constexpr double kIdle = 0.1;
 
 struct Bounds {
-  std::array<std::pair<PipelineModel::Bound, double>, 6> all;
+  std::array<std::pair<PipelineModel::Bound, double>, 7> all;
 };
 
+double middle_of(const PipelineModel& m) {
+  return m.convert.wall() + m.preprocess.wall() + m.infer.cpu / m.infer_threads + m.infer.wait +
+         m.mask.wall() + m.composite.wall() + m.prepare.wall();
+}
+
 Bounds bounds_of(const PipelineModel& m) {
-  const double in = m.read.wall() + m.decode.wall(), out = m.encode.wall() + m.write.wall();
-  const double middle = m.convert.wall() + m.preprocess.wall() + m.infer.wall() + m.mask.wall() +
-                        m.composite.wall() + m.prepare.wall();
+  const double in = m.read.wall() + m.decode.cpu / m.decoder_threads + m.decode.wait;
+  const double out = m.encode.wall() + m.write.wall(), middle = middle_of(m);
   using B = PipelineModel::Bound;
   const double encoders = std::max(1.0, std::min<double>(m.encoder_threads, m.cpus));
   return {{{{B::cpus, m.cpu() / m.cpus},
-            {B::threads, (in + middle + out) / m.threads},
+            {B::lanes, (in + middle + out) / m.lanes},
+            {B::middle, middle / m.streams},
             {B::input, in},
             {B::output, out},
             {B::encoder, m.encoder_cpu / encoders},
@@ -38,7 +43,7 @@ double PipelineModel::cpu() const noexcept {
 
 double PipelineModel::seconds_a_frame() const noexcept {
   const Bounds bounds = bounds_of(*this);
-  if (!overlap) return bounds.all[1].second * threads;  // the sum of all stages
+  if (!overlap) return bounds.all[1].second * lanes;  // the sum of all stages
   double longest = 0;
   for (const auto& [bound, seconds] : bounds.all) longest = std::max(longest, seconds);
   return longest;
@@ -86,12 +91,22 @@ PipelineModel model_of(const pipeline::Measurements& m) {
   model.encode = {m.encode.cpu / frames, 0};
   model.write = waiting(m.write);
   model.encoder_cpu = m.encoder_cpu / frames;
-  model.threads = std::max(1, m.threads);
+  model.streams = std::max(1, m.streams);
+  model.lanes = std::max(1, m.lanes);
+  model.infer_threads = m.video ? std::max(1, m.threads / model.streams) : std::max(1, m.threads);
+  model.decoder_threads = m.decoder_threads;
+  if (model.infer_threads > 1) {  // a stage's clock sees its own thread only; the others are among the rest
+    const double others = std::min(model.encoder_cpu, (model.infer_threads - 1) * model.infer.cpu);
+    model.infer.cpu += others;
+    model.encoder_cpu -= others;
+  }
+  if (model.decoder_threads > 1) model.decode.wait = 0;  // for threads of its own, which are among the rest
   model.encoder_threads = m.encoder_threads > 0 ? m.encoder_threads : m.cpus + m.cpus / 2;
   model.tokens = std::max(1, m.tokens);
   const double used = m.seconds + m.drain > 0 ? model.cpu() * frames / (m.seconds + m.drain) : 0;
   model.cpus =
       std::clamp(used + std::max(0.0, m.idle_cpus), std::min(1.0, 0.5 * m.cpus), static_cast<double>(m.cpus));
+  if (m.seconds + m.drain <= 0) model.cpus = m.cpus;  // there was nothing to measure it by
   model.overlap = m.video;
   return model;
 }

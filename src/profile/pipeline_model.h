@@ -11,15 +11,17 @@ struct Cost {
   double wall() const noexcept { return cpu + wait; }
 };
 
-/// The pipeline: reading and decoding one frame at a time, the middle on `threads` threads, encoding and
-/// writing one at a time; all these take turns on the same threads, the encoder's own threads come on top. No
-/// more than `tokens` frames are under way.
+/// The pipeline: reading and decoding one frame at a time, the middle of `streams` frames, encoding and
+/// writing one at a time; all these take turns on `lanes` threads. Those of the encoder, the decoder and the
+/// network's helpers come on top. No more than `tokens` frames are under way.
 struct PipelineModel {
   Cost read, decode;                                          // one at a time
   Cost convert, preprocess, infer, mask, composite, prepare;  // on all threads
   Cost encode, write;                                         // one at a time
   double encoder_cpu = 0;                                     // on the encoder's own threads
-  int threads = 1, encoder_threads = 1, tokens = 1;
+  int lanes = 1, streams = 1, tokens = 1;
+  int infer_threads = 1;  ///< that share one frame's network
+  int decoder_threads = 1, encoder_threads = 1;
   double cpus = 1;      ///< that there are for this job, others' use taken off
   bool overlap = true;  ///< false for a single picture: one stage after another
 
@@ -29,12 +31,12 @@ struct PipelineModel {
   /// All CPU time of a frame.
   double cpu() const noexcept;
   /// Which of these is the longest.
-  enum class Bound { cpus, threads, input, output, encoder, tokens };
+  enum class Bound { cpus, lanes, middle, input, output, encoder, tokens };
   Bound bound() const noexcept;
 };
 
-/// From what was measured. Waiting in stages that compute counts only where CPUs were idle meanwhile: else
-/// they had none.
+/// From what was measured. Waiting in stages that compute counts in full only where CPUs were idle meanwhile:
+/// else they may have had none.
 PipelineModel model_of(const pipeline::Measurements& measured);
 
 }  // namespace saccade::profile

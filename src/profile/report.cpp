@@ -104,7 +104,7 @@ Json memory_json(const ReportInputs& in) {
   Json memory = {{"peak_bytes", in.job.peak_memory_bytes},
                  {"frame_bytes", frame_bytes(in.measured)},
                  {"cache_bytes", in.cache_bytes},
-                 {"contexts", in.measured.video ? in.measured.threads : 1}};
+                 {"contexts", in.measured.video ? in.measured.streams : 1}};
   const compiler::CompiledGraph& c = in.plan.compiled;
   memory["weight_bytes"] = c.weight_bytes;
   memory["arena_bytes"] = c.arena_bytes;

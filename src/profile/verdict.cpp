@@ -18,6 +18,10 @@ constexpr double kWorth = 1.05;
 /// A setting that costs so much is the cause, whatever stage it slows.
 constexpr double kCause = 1.15;
 constexpr std::size_t kMostSuggestions = 3;
+/// A network that takes so many times what its arithmetic allows does not only compute.
+constexpr double kFarFromFloor = 2.5;
+/// Frames under way beyond those that are worked on, by default.
+constexpr int kSpareTokens = 2;
 constexpr double kFullHd = 1920.0 * 1080;
 
 struct StageOf {
@@ -87,7 +91,9 @@ class Judge {
     if (!(now_ > 0)) return report;
     stages(report);
     consider_threads();
+    consider_streams();
     consider_tokens();
+    consider_coders_threads();
     consider_others();
     consider_input();
     consider_resolution();
@@ -121,14 +127,22 @@ class Judge {
     }
   }
 
+  /// As it would be with that many threads, one frame a thread.
+  PipelineModel with_threads(int threads) const {
+    PipelineModel changed = model_;
+    changed.lanes = changed.streams = threads;
+    changed.infer_threads = 1;
+    changed.tokens = std::max(m_.tokens, threads + kSpareTokens);
+    return changed;
+  }
+
   void consider_threads() {
     if (m_.threads >= m_.cpus) return;
-    PipelineModel changed = model_;
-    changed.threads = m_.cpus;
-    changed.tokens += m_.cpus - m_.threads;
+    PipelineModel changed = with_threads(m_.cpus);
+    if (!m_.video) changed.infer_threads = m_.cpus;
+    changed.encoder_threads = std::max(changed.encoder_threads, m_.cpus);
     // Where others compete for the CPUs, more threads get a larger share.
     changed.cpus = std::min<double>(m_.cpus, changed.cpus * m_.cpus / m_.threads);
-    changed.encoder_threads = std::max(changed.encoder_threads, m_.cpus);
     if (m_.encoder_threads == 1) {  // it encoded on the thread that handed pictures over
       changed.encoder_cpu += changed.encode.cpu;
       changed.encode.cpu = 0;
@@ -138,13 +152,42 @@ class Judge {
          gain(changed), true});
   }
 
+  void consider_streams() {
+    if (!m_.video || m_.streams >= m_.threads) return;
+    add({"few-streams", "schedule", "--mode throughput",
+         fmt::format("{} threads shared {} frame{}, which is slower than a frame for each", m_.threads,
+                     m_.streams, m_.streams == 1 ? "" : "s"),
+         gain(with_threads(m_.threads)), true});
+  }
+
   void consider_tokens() {
     PipelineModel changed = model_;
-    changed.tokens = std::max(m_.threads + 2, 2 * m_.threads);
+    changed.tokens = m_.streams + kSpareTokens;
     if (changed.tokens <= m_.tokens) return;
-    add({"few-frames-under-way", "schedule", fmt::format("{} frames under way", changed.tokens),
-         fmt::format("only {} frames could be under way at once, so stages waited for each other", m_.tokens),
+    add({"few-frames-under-way", "schedule", fmt::format("--tokens {}", changed.tokens),
+         fmt::format("only {} frame{} could be under way at once, so stages waited for each other", m_.tokens,
+                     m_.tokens == 1 ? "" : "s"),
          gain(changed), true});
+  }
+
+  void consider_coders_threads() {
+    if (!m_.encoder.empty() && options_.encoder_threads > 0 && options_.encoder_threads < m_.cpus) {
+      PipelineModel changed = model_;
+      changed.encoder_threads = m_.cpus;
+      if (m_.encoder_threads == 1) {
+        changed.encoder_cpu += changed.encode.cpu;
+        changed.encode.cpu = 0;
+      }
+      add({"few-encoder-threads", "encode", fmt::format("--encoder-threads {}", m_.cpus),
+           fmt::format("the encoder had {} of {} CPUs", options_.encoder_threads, m_.cpus), gain(changed),
+           true});
+    }
+    if (m_.decoder_threads == 1 && m_.cpus > 1) {
+      PipelineModel changed = model_;
+      changed.decoder_threads = m_.cpus;
+      add({"decoding", "decode", fmt::format("--decoder-threads {}", m_.cpus),
+           "frames are decoded one at a time, on one thread", gain(changed), false});
+    }
   }
 
   void consider_others() {
@@ -352,8 +395,10 @@ class Judge {
   }
 
   static const char* cause_words(const std::string& cause) {
-    static constexpr std::array<std::pair<const char*, const char*>, 17> kWords = {{
+    static constexpr std::array<std::pair<const char*, const char*>, 19> kWords = {{
         {"few-threads", "it has too few threads"},
+        {"few-streams", "too few frames are worked on at once"},
+        {"few-encoder-threads", "which has too few threads"},
         {"few-frames-under-way", "too few frames are under way"},
         {"oversubscribed", "it does not have the CPUs to itself"},
         {"slow-input", "which waits for its source"},
@@ -384,7 +429,10 @@ class Judge {
     const std::string times =
         fmt::format("{:.1f} ms of CPU and {:.1f} ms of waiting a frame", cpu * 1e3, cost.wait * 1e3);
     if (cost.wait > cpu) return {"waiting", times + ", while CPUs were idle"};
-    if (stage.cost == &PipelineModel::infer && network_.known && network_.memory_share > 0.5) {
+    const bool beyond_caches =
+        network_.memory_share > 0.5 ||
+        (network_.large_share > 0.5 && model_.infer.cpu * 1e9 > kFarFromFloor * network_.floor_ns);
+    if (stage.cost == &PipelineModel::infer && network_.known && beyond_caches) {
       return {"memory-bound",
               fmt::format(
                   "{}; most of its layers move more bytes than the core's second cache ({:.1f} MB) holds: "

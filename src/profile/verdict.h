@@ -16,6 +16,7 @@ struct NetworkFacts {
   bool known = false;
   double floor_ns = 0;      ///< the least time that the machine allows for a run on one thread
   double memory_share = 0;  ///< of it, the part of layers that wait for memory beyond the second cache
+  double large_share = 0;   ///< of it, the part of layers whose operands do not fit the second cache
   std::int64_t weight_bytes = 0, arena_bytes = 0, cache_bytes = 0;  ///< cache: of a core, the second one
 };
 

@@ -13,7 +13,7 @@ PipelineModel balanced() {
   m.infer.cpu = 0.010;
   m.encode.cpu = 0.001;
   m.encoder_cpu = 0.007;
-  m.threads = 4;
+  m.lanes = m.streams = 4;
   m.encoder_threads = 6;
   m.tokens = 6;
   m.cpus = 4;
@@ -28,8 +28,8 @@ TEST(PipelineModel, SharesTheCpusOut) {
 
 TEST(PipelineModel, TakesTheLongestOfAllBounds) {
   PipelineModel m = balanced();
-  m.threads = 1;
-  EXPECT_EQ(m.bound(), Bound::threads);
+  m.lanes = m.streams = 1;
+  EXPECT_EQ(m.bound(), Bound::lanes);
   EXPECT_NEAR(m.seconds_a_frame(), 0.013, 1e-12);
   m = balanced();
   m.read.wait = 0.03;
@@ -45,10 +45,17 @@ TEST(PipelineModel, TakesTheLongestOfAllBounds) {
   m = balanced();
   m.encoder_threads = 1;
   m.cpus = 16;
-  m.threads = 16;
+  m.lanes = m.streams = 16;
   m.tokens = 18;
   EXPECT_EQ(m.bound(), Bound::encoder);
   EXPECT_NEAR(m.seconds_a_frame(), 0.007, 1e-12);
+  m = balanced();
+  m.streams = 1;
+  m.infer_threads = 4;
+  m.infer.cpu = 0.1;
+  m.cpus = 64;
+  EXPECT_EQ(m.bound(), Bound::middle);
+  EXPECT_NEAR(m.seconds_a_frame(), 0.025, 1e-12);
   m = balanced();
   m.overlap = false;
   EXPECT_NEAR(m.seconds_a_frame(), 0.013, 1e-12);
@@ -58,7 +65,7 @@ pipeline::Measurements measured() {
   pipeline::Measurements m;
   m.video = true;
   m.frames = 100;
-  m.threads = m.cpus = 2;
+  m.threads = m.streams = m.lanes = m.cpus = 2;
   m.tokens = 4;
   m.seconds = 1;
   return m;
@@ -79,7 +86,7 @@ TEST(PipelineModel, TellsWaitingFromHavingNoCpu) {
 
 TEST(PipelineModel, LeavesOthersTheirCpus) {
   pipeline::Measurements m = measured();
-  m.cpus = m.threads = 8;
+  m.cpus = m.threads = m.streams = m.lanes = 8;
   m.infer = {4, 3};
   m.idle_cpus = 1;
   EXPECT_NEAR(model_of(m).cpus, 4, 1e-9);

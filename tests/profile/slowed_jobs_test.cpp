@@ -130,6 +130,19 @@ TEST_F(SlowedJob, ByTooFewThreads) {
   EXPECT_GT(verdict.suggestions.at(0).speedup, 2);
 }
 
+TEST_F(SlowedJob, ByTooFewFramesUnderWay) {
+  JobOptions options = job(clip, out, Effect::mask);
+  options.threads = 2;
+  options.tokens = 1;
+  Judged slow = judged(options, burning(20));
+  slow.measured.cpus = 4;
+  slow.measured.threads = slow.measured.streams = slow.measured.lanes = 4;
+  const BottleneckReport verdict = profile::judge(options, alone(slow.measured));
+  EXPECT_EQ(verdict.cause, "few-frames-under-way") << verdict.text;
+  EXPECT_EQ(verdict.suggestions.at(0).setting, "--tokens 6");
+  EXPECT_GT(verdict.suggestions.at(0).speedup, 2);
+}
+
 TEST_F(SlowedJob, ByASourceThatIsWaitedFor) {
   const auto fifo = scratch / "pipe.mkv";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);

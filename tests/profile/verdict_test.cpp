@@ -14,7 +14,7 @@ pipeline::Measurements usual() {
   m.video = true;
   m.frames = 100;
   m.seconds = 0.6;
-  m.cpus = m.threads = 4;
+  m.cpus = m.threads = m.streams = m.lanes = 4;
   m.tokens = 6;
   m.width = 1920;
   m.height = 1080;
@@ -66,7 +66,7 @@ TEST(Verdict, FindsASlowPreset) {
 
 TEST(Verdict, FindsTooFewThreads) {
   pipeline::Measurements m = usual();
-  m.threads = 1;
+  m.threads = m.streams = m.lanes = 1;
   m.tokens = 3;
   m.seconds = 1.5;
   m.idle_cpus = 2.3;
@@ -84,6 +84,34 @@ TEST(Verdict, FindsTooFewFramesUnderWay) {
   m.idle_cpus = 2.3;
   const BottleneckReport report = judge({}, m);
   EXPECT_EQ(report.cause, "few-frames-under-way");
+}
+
+TEST(Verdict, FindsThreadsThatShareOneFrame) {
+  pipeline::Measurements m = usual();
+  m.streams = 1;
+  m.lanes = 2;
+  m.infer = {0.5, 0.5};
+  m.encoder_cpu = 2.5;  // 1.5 of it the network's other threads
+  m.composite = {1.2, 1.2};
+  m.seconds = 1.8;
+  m.idle_cpus = 1.5;
+  JobOptions options;
+  options.mode = Mode::latency;
+  const BottleneckReport report = judge(options, m);
+  EXPECT_EQ(report.cause, "few-streams") << report.text;
+  EXPECT_NE(suggestion(report, "--mode throughput"), nullptr);
+}
+
+TEST(Verdict, FindsAnEncoderWithTooFewThreads) {
+  pipeline::Measurements m = usual();
+  m.encoder_threads = 1;
+  m.encode = {2, 2};
+  m.encoder_cpu = 0;
+  m.seconds = 2;
+  m.idle_cpus = 2;
+  JobOptions options;
+  options.encoder_threads = 1;
+  EXPECT_EQ(judge(options, m).cause, "few-encoder-threads");
 }
 
 TEST(Verdict, FindsAnInputThatIsWaitedFor) {
@@ -167,6 +195,11 @@ TEST(Verdict, TellsComputingFromMovingAndWaiting) {
   EXPECT_EQ(judge({}, m).stage, "infer");
   NetworkFacts network{
       .known = true, .memory_share = 0.8, .weight_bytes = 100'000'000, .cache_bytes = 1 << 20};
+  EXPECT_EQ(judge({}, m, network).cause, "memory-bound");
+  network.memory_share = 0;
+  EXPECT_EQ(judge({}, m, network).cause, "compute-bound");
+  network.large_share = 0.9;
+  network.floor_ns = 10e6;  // of 50 ms
   EXPECT_EQ(judge({}, m, network).cause, "memory-bound");
   m.infer = {8, 0.5};
   m.seconds = 2.2;
