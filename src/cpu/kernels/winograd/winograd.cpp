@@ -57,14 +57,18 @@ std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t sid
 // Filters of which a core can read all for each block of tiles: they stay in a third-level cache.
 constexpr std::int64_t kNearFloats = 5 * 1024 * 1024;
 
-// F(6x6) errs two to three times as much as a direct convolution, F(4x4) about as much. So it is not for
-// those who asked for single precision; rounding operands to bfloat16 costs far more than that.
+// F(6x6) errs four times as much as F(4x4), which errs about as much as a plain sum in single precision. It
+// is for wide layers, which take most of the time where there are any: few networks have more than some of
+// them. Narrower ones keep to F(4x4) for those who asked for single precision; rounding operands to bfloat16
+// costs far more than either.
 constexpr double kLessExact = 1e15;
+constexpr std::int64_t kWideChannels = 128;
 
 template <Isa kIsa, int M, Storage kStorage>
 double cost(const KernelQuery& query) {
-  if (M == 6 && kStorage == Storage::f32) return kLessExact;
   const ConvQuery q = read_conv(query);
+  if (M == 6 && kStorage == Storage::f32 && std::min(q.channels, q.filters) < kWideChannels)
+    return kLessExact;
   const std::int64_t width = lanes(kIsa);
   const auto padded = [width](std::int64_t n) {
     return static_cast<double>((n + width - 1) / width * width);
