@@ -101,8 +101,7 @@ std::int64_t frame_bytes(const pipeline::Measurements& m) {
 }
 
 Json memory_json(const ReportInputs& in) {
-  Json memory = {{"peak_bytes", in.job.peak_memory_bytes},
-                 {"frame_bytes", frame_bytes(in.measured)},
+  Json memory = {{"frame_bytes", frame_bytes(in.measured)},
                  {"cache_bytes", in.cache_bytes},
                  {"contexts", in.measured.video ? in.measured.streams : 1}};
   const compiler::CompiledGraph& c = in.plan.compiled;
@@ -122,8 +121,13 @@ Json memory_json(const ReportInputs& in) {
   }
   memory["arena_map"] = std::move(blocks);
   Json samples = Json::array();
-  for (const trace::Sample& sample : in.memory)
+  // The kernel's own peak lags behind what it says of the moment.
+  std::int64_t peak = in.job.peak_memory_bytes;
+  for (const trace::Sample& sample : in.memory) {
     samples.push_back({static_cast<double>(sample.time) * kMicros, sample.value});
+    peak = std::max(peak, static_cast<std::int64_t>(sample.value));
+  }
+  memory["peak_bytes"] = peak;
   memory["samples"] = std::move(samples);
   return memory;
 }
