@@ -17,24 +17,58 @@ constexpr float kMaxRadius = 128;
 /// Added to the variance of luma (0..1): contrasts below its root count as flat. It bounds slopes to 1 / (4 *
 /// root), which is what the fixed-point numbers are made for.
 constexpr float kSmoothness = 4e-4f;
-constexpr int kBlock = 64;   // pixels that are worked on, or left alone, together
+constexpr int kBlock = 64;  // pixels that are worked on, or left alone, together
+constexpr int kCells = kBlock / kRefineCell;
 constexpr int kMargin = 64;  // values that kernels may read behind a row
+constexpr int kLead = 32;    // cells before a row: the largest radius
+static_assert(kMaxRadius / kRefineCell <= kLead);
 
-std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 2 * kMargin + 31) / 32 * 32; }
+std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 31) / 32 * 32; }
 
 bool uniform(float v) noexcept { return v == 0.0f || v == 1.0f; }
+
+/// Calls body(begin, end) for each run of blocks whose flags are set.
+template <class Body>
+void for_runs(const std::uint8_t* flags, int blocks, Body body) {
+  for (int block = 0; block < blocks;) {
+    if (flags[block] == 0) {
+      ++block;
+      continue;
+    }
+    int after = block + 1;
+    while (after < blocks && flags[after] != 0) ++after;
+    body(block, after);
+    block = after;
+  }
+}
+
+/// What lies beyond a row's ends repeats them.
+template <class T>
+void repeat_ends(T* row, int n, int before, int behind) noexcept {
+  std::fill_n(row - before, before, row[0]);
+  std::fill_n(row + n, behind, row[n - 1]);
+}
 
 }  // namespace
 
 struct MaskRefiner::Maps {
-  std::size_t pitch;
-  float *luma, *alpha, *slope, *offset;  // of cells; what lies between is reused
-  float *squared, *product, *sums, *window, *wide;
+  std::size_t pitch;  // of rows of cells; each has kLead cells before it and kMargin behind
+  float *luma, *alpha, *slope, *offset;  // of cells
+  float* sums;                           // four rows of columns' sums
   std::int16_t *slopes, *offsets, *slope_row, *offset_row, *slope_pixels, *offset_pixels;
-  std::uint16_t* column_sums;
-  std::uint8_t* guide_row;
-  std::size_t edge_pitch;
-  std::uint8_t *edges, *active;  // flags of blocks: of each row of cells, of the row at work
+  std::uint8_t* guide_rows[kRefineCell];
+  // Flags of blocks, a row of them for each row of cells: where the mask has edges, where pixels change,
+  // where smoothed models, the columns that they are sums of, models, their columns, and means are needed.
+  std::size_t flag_pitch;
+  std::uint8_t *edges, *active, *smooth, *smooth_columns, *models, *model_columns, *means;
+
+  float* row(float* map, int y) const noexcept { return map + static_cast<std::size_t>(y) * pitch; }
+  std::int16_t* row(std::int16_t* map, int y) const noexcept {
+    return map + static_cast<std::size_t>(y) * pitch;
+  }
+  std::uint8_t* flags(std::uint8_t* map, int y) const noexcept {
+    return map + static_cast<std::size_t>(y) * flag_pitch;
+  }
 };
 
 float refine_radius(int width, int height) noexcept {
@@ -65,71 +99,73 @@ const std::uint8_t* MaskRefiner::guide(const ConstPictureView& picture, int y,
   return buffer;
 }
 
-/// Means of the cells; those at the border repeat the last pixels.
-void MaskRefiner::average(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const {
-  const int width = picture.width, whole = cells_x_ * kRefineCell;
-  const int luma_shift = format_info(picture.format).depth - 8, alpha_shift = alpha.depth - 8;
+int MaskRefiner::blocks() const noexcept { return (picture_.width + kBlock - 1) / kBlock; }
+
+/// Means of the cells [begin, end) from rows of samples; those at the border repeat the last pixels.
+template <class Rows>
+void MaskRefiner::means(const Rows& row, int depth, int begin, int end, float* out) const {
   constexpr float kScale = 1.0f / (255.0f * kRefineCell * kRefineCell);
-  const auto finish = [&](float* out) {
-    std::fill(maps.column_sums + width, maps.column_sums + whole, maps.column_sums[width - 1]);
-    kernels_->fold(maps.column_sums, cells_x_, kScale, out);
+  const int bytes = depth > 8 ? 2 : 1, whole = std::min(end, picture_.width / kRefineCell), shift = depth - 8;
+  const std::uint8_t* rows[kRefineCell];
+  for (int k = 0; k < kRefineCell; ++k) rows[k] = row(k) + std::ptrdiff_t{begin} * kRefineCell * bytes;
+  const auto run = [&](const std::uint8_t* const* from, int cells, float* to) {
+    if (bytes == 1) {
+      kernels_->means_u8(from, cells, kScale, to);
+      return;
+    }
+    const std::uint16_t* words[kRefineCell];
+    for (int k = 0; k < kRefineCell; ++k) words[k] = reinterpret_cast<const std::uint16_t*>(from[k]);
+    kernels_->means_u16(words, shift, cells, kScale, to);
   };
-  for (int cell = 0; cell < cells_y_; ++cell) {
-    std::fill_n(maps.column_sums, whole, std::uint16_t{0});
+  if (whole > begin) run(rows, whole - begin, out + begin);
+  for (int cell = std::max(whole, begin); cell < end; ++cell) {  // the last one, with some pixels only
+    alignas(2) std::uint8_t last[kRefineCell][2 * kRefineCell];
+    const std::uint8_t* lines[kRefineCell];
     for (int k = 0; k < kRefineCell; ++k) {
-      const int y = std::min(cell * kRefineCell + k, picture.height - 1);
-      const std::uint8_t* row = guide(picture, y, maps.guide_row);
-      if (luma_shift > 0)
-        kernels_->add_row_u16(reinterpret_cast<const std::uint16_t*>(row), luma_shift, width,
-                              maps.column_sums);
-      else
-        kernels_->add_row_u8(row, width, maps.column_sums);
+      for (int i = 0; i < kRefineCell; ++i) {
+        const int x = std::min(cell * kRefineCell + i, picture_.width - 1);
+        std::memcpy(last[k] + i * bytes, row(k) + std::ptrdiff_t{x} * bytes, static_cast<std::size_t>(bytes));
+      }
+      lines[k] = last[k];
     }
-    finish(maps.luma + static_cast<std::size_t>(cell) * maps.pitch);
-    std::fill_n(maps.column_sums, whole, std::uint16_t{0});
-    for (int k = 0; k < kRefineCell; ++k) {
-      const int y = std::min(cell * kRefineCell + k, picture.height - 1);
-      const std::uint8_t* row = alpha.data + alpha.stride * y;
-      if (alpha_shift > 0)
-        kernels_->add_row_u16(reinterpret_cast<const std::uint16_t*>(row), alpha_shift, width,
-                              maps.column_sums);
-      else
-        kernels_->add_row_u8(row, width, maps.column_sums);
-    }
-    float* means = maps.alpha + static_cast<std::size_t>(cell) * maps.pitch;
-    finish(means);
-    // A rounding error must not make a uniform cell look like an edge.
-    for (int x = 0; x < cells_x_; ++x) means[x] = means[x] > 1.0f - 1e-5f ? 1.0f : means[x];
+    run(lines, 1, out + cell);
   }
 }
 
-void MaskRefiner::box(const float* in, float* out, const Maps& maps) const {
-  const int n = cells_x_;
-  const auto row = [&](int y) {
-    return in + static_cast<std::size_t>(std::clamp(y, 0, cells_y_ - 1)) * maps.pitch;
-  };
-  std::memset(maps.sums, 0, static_cast<std::size_t>(n) * sizeof(float));
-  for (int k = -radius_; k < radius_; ++k) kernels_->add(row(k), n, maps.sums);
-  for (int y = 0; y < cells_y_; ++y) {
-    kernels_->add(row(y + radius_), n, maps.sums);
-    std::memcpy(maps.wide + radius_, maps.sums, static_cast<std::size_t>(n) * sizeof(float));
-    std::fill_n(maps.wide, radius_, maps.sums[0]);
-    std::fill_n(maps.wide + radius_ + n, radius_, maps.sums[n - 1]);
-    kernels_->box(maps.wide, radius_, n, out + static_cast<std::size_t>(y) * maps.pitch);
-    kernels_->subtract(row(y - radius_), n, maps.sums);
+void MaskRefiner::average_alpha(const PlaneView& alpha, const Maps& maps) const {
+  for (int cell = 0; cell < cells_y_; ++cell) {
+    float* out = maps.row(maps.alpha, cell);
+    means(
+        [&](int k) { return alpha.data + alpha.stride * std::min(cell * kRefineCell + k, alpha.height - 1); },
+        alpha.depth, 0, cells_x_, out);
+    // A rounding error must not make a uniform cell look like an edge.
+    for (int x = 0; x < cells_x_; ++x) out[x] = out[x] > 1.0f - 1e-5f ? 1.0f : out[x];
+    repeat_ends(out, cells_x_, kLead, kMargin);
   }
+}
+
+void MaskRefiner::average_luma(const ConstPictureView& picture, int cell, const Maps& maps) const {
+  const std::uint8_t* flags = maps.flags(maps.means, cell);
+  const std::uint8_t* rows[kRefineCell] = {};
+  float* out = maps.row(maps.luma, cell);
+  for_runs(flags, blocks(), [&](int begin, int end) {
+    for (int k = 0; k < kRefineCell && rows[kRefineCell - 1] == nullptr; ++k)
+      rows[k] = guide(picture, std::min(cell * kRefineCell + k, picture.height - 1), maps.guide_rows[k]);
+    means([&](int k) { return rows[k]; }, format_info(picture.format).depth, begin * kCells,
+          std::min(end * kCells, cells_x_), out);
+  });
+  if (flags[0] != 0) std::fill_n(out - kLead, kLead, out[0]);
+  if (flags[blocks() - 1] != 0) std::fill_n(out + cells_x_, kMargin, out[cells_x_ - 1]);
 }
 
 /// Marks the blocks whose models may differ from the mask as it is: those within reach of a soft cell or of
 /// two cells that differ.
 void MaskRefiner::find_edges(int y, const Maps& maps) const {
-  const int n = cells_x_, reach = 2 * radius_ + 1, blocks = (picture_.width + kBlock - 1) / kBlock;
-  constexpr int kCells = kBlock / kRefineCell;
-  const float* alpha = maps.alpha + static_cast<std::size_t>(y) * maps.pitch;
+  const int n = cells_x_, reach = 2 * radius_ + 1;
+  const float* alpha = maps.row(maps.alpha, y);
   const float* above = y > 0 ? alpha - maps.pitch : alpha;
-  std::uint8_t* edges = maps.edges + static_cast<std::size_t>(y) * maps.edge_pitch;
-  std::memset(edges, 0, static_cast<std::size_t>(blocks));
-  for (int block = 0; block < blocks; ++block) {
+  std::uint8_t* edges = maps.flags(maps.edges, y);
+  for (int block = 0; block < blocks(); ++block) {
     const int begin = block * kCells, end = std::min(begin + kCells, n);
     int different = 0;
     const float first = alpha[std::max(begin - 1, 0)];
@@ -137,85 +173,192 @@ void MaskRefiner::find_edges(int y, const Maps& maps) const {
       different |= static_cast<int>(alpha[x] != first) | static_cast<int>(above[x] != first);
     if (different == 0 && uniform(first)) continue;
     const int left = std::max(0, (begin - 1 - reach) / kCells),
-              right = std::min(blocks - 1, (end + reach) / kCells);
-    for (int b = left; b <= right; ++b) edges[b] = 1;
+              right = std::min(blocks() - 1, (end + reach) / kCells);
+    std::fill(edges + left, edges + right + 1, std::uint8_t{1});
   }
 }
 
-/// The models of the windows, averaged over the windows that hold a cell.
-void MaskRefiner::fit(Maps& maps) const {
-  const int n = cells_x_;
+/// Rows of flags, each with those of `radius` rows above and below.
+void MaskRefiner::grow_rows(const std::uint8_t* in, int radius, std::uint8_t* out, const Maps& maps) const {
+  const int n = blocks();
+  for (int b = 0; b < n; ++b) {
+    int last = -radius - 1;  // the last row so far with its flag set
+    for (int y = -radius; y < cells_y_; ++y) {
+      const int ahead = y + radius;
+      if (ahead < cells_y_ &&
+          in[static_cast<std::size_t>(ahead) * maps.flag_pitch + static_cast<std::size_t>(b)] != 0)
+        last = ahead;
+      if (y >= 0)
+        out[static_cast<std::size_t>(y) * maps.flag_pitch + static_cast<std::size_t>(b)] =
+            last >= y - radius ? 1 : 0;
+    }
+  }
+}
+
+/// Blocks within `cells` cells of one that is set.
+void MaskRefiner::grow_blocks(std::uint8_t* flags, int cells, const Maps& maps) const {
+  const int n = blocks(), reach = (cells + kCells - 1) / kCells;
+  for (int y = 0; y < cells_y_; ++y) {
+    std::uint8_t* row = maps.flags(flags, y);
+    // 2: only near one that is set.
+    for (int b = 0, last = -reach - 1; b < n; ++b) {
+      if (row[b] == 1)
+        last = b;
+      else if (b - last <= reach)
+        row[b] = 2;
+    }
+    for (int b = n - 1, last = n + reach; b >= 0; --b) {
+      if (row[b] == 1)
+        last = b;
+      else if (last - b <= reach)
+        row[b] = 2;
+    }
+    for (int b = 0; b < n; ++b) row[b] = row[b] != 0 ? 1 : 0;
+  }
+}
+
+void MaskRefiner::plan(const Maps& maps) const {
+  const std::size_t all = maps.flag_pitch * static_cast<std::size_t>(cells_y_);
+  const int reach = 2 * radius_ + 1;
+  // Pixels between the rows y and y + 1 of cells change if an edge is in reach of one of them.
+  grow_rows(maps.edges, reach, maps.active, maps);
+  for (int y = 0; y < cells_y_; ++y) {
+    std::uint8_t* here = maps.flags(maps.active, y);
+    const std::uint8_t* below = maps.flags(maps.active, std::min(y + 1, cells_y_ - 1));
+    for (int b = 0; b < blocks(); ++b) here[b] = static_cast<std::uint8_t>(here[b] | below[b]);
+  }
+  for (int y = 0; y < cells_y_; ++y) {
+    const std::uint8_t* here = maps.flags(maps.active, y);
+    const std::uint8_t* above = maps.flags(maps.active, std::max(y - 1, 0));
+    std::uint8_t* out = maps.flags(maps.smooth, y);
+    for (int b = 0; b < blocks(); ++b) out[b] = static_cast<std::uint8_t>(here[b] | above[b]);
+  }
+  grow_blocks(maps.smooth, 1, maps);  // bilinear enlarging reads a neighbour
+  std::memcpy(maps.smooth_columns, maps.smooth, all);
+  grow_blocks(maps.smooth_columns, radius_, maps);
+  grow_rows(maps.smooth_columns, radius_, maps.models, maps);
+  std::memcpy(maps.model_columns, maps.models, all);
+  grow_blocks(maps.model_columns, radius_, maps);
+  grow_rows(maps.model_columns, radius_, maps.means, maps);
+}
+
+/// The models of the windows.
+void MaskRefiner::fit(const Maps& maps) const {
+  const int n = cells_x_, last = blocks();
   const float norm = 1.0f / static_cast<float>((2 * radius_ + 1) * (2 * radius_ + 1));
-  const auto row = [&](float* map, int y) { return map + static_cast<std::size_t>(y) * maps.pitch; };
+  const auto pitch = static_cast<std::ptrdiff_t>(maps.pitch);
+  const auto line = [&](float* map, int y) { return maps.row(map, std::clamp(y, 0, cells_y_ - 1)); };
+  // Cells of blocks, those beyond the row's ends included.
+  const auto from = [&](int block) { return block == 0 ? -kLead : block * kCells; };
+  const auto to = [&](int block) { return block == last ? n + kLead : block * kCells; };
   for (int y = 0; y < cells_y_; ++y) {
-    kernels_->product(row(maps.luma, y), row(maps.luma, y), n, row(maps.squared, y));
-    kernels_->product(row(maps.luma, y), row(maps.alpha, y), n, row(maps.product, y));
-    find_edges(y, maps);
-  }
-  box(maps.luma, maps.slope, maps);
-  std::swap(maps.luma, maps.slope);
-  box(maps.alpha, maps.slope, maps);
-  std::swap(maps.alpha, maps.slope);
-  box(maps.squared, maps.slope, maps);
-  std::swap(maps.squared, maps.slope);
-  box(maps.product, maps.window, maps);
-  for (int y = 0; y < cells_y_; ++y) {
-    kernels_->solve(row(maps.luma, y), row(maps.alpha, y), row(maps.squared, y), row(maps.window, y), norm,
-                    kSmoothness, n, row(maps.slope, y), row(maps.offset, y));
-  }
-  box(maps.slope, maps.luma, maps);
-  box(maps.offset, maps.alpha, maps);
-  constexpr float kSlopeScale = 1 << kRefineSlopeBits, kOffsetScale = 255.0f * (1 << kRefineOffsetBits);
-  for (int y = 0; y < cells_y_; ++y) {
-    std::int16_t* slopes = maps.slopes + static_cast<std::size_t>(y) * maps.pitch;
-    std::int16_t* offsets = maps.offsets + static_cast<std::size_t>(y) * maps.pitch;
-    kernels_->quantise(row(maps.luma, y), norm * kSlopeScale, n, slopes);
-    kernels_->quantise(row(maps.alpha, y), norm * kOffsetScale, n, offsets);
-    std::fill_n(slopes + n, kMargin, slopes[n - 1]);
-    std::fill_n(offsets + n, kMargin, offsets[n - 1]);
+    const std::uint8_t* columns = maps.flags(maps.model_columns, y);
+    const std::uint8_t* before = y > 0 ? maps.flags(maps.model_columns, y - 1) : nullptr;
+    for (int block = 0; block < last;) {
+      if (columns[block] == 0) {
+        ++block;
+        continue;
+      }
+      const bool slides = before != nullptr && before[block] != 0;
+      int after = block + 1;
+      while (after < last && columns[after] != 0 && (before != nullptr && before[after] != 0) == slides)
+        ++after;
+      const int begin = from(block), count = to(after) - begin;
+      float* sums = maps.sums + begin;
+      if (slides) {
+        kernels_->slide_moments(line(maps.luma, y + radius_) + begin, line(maps.alpha, y + radius_) + begin,
+                                line(maps.luma, y - radius_ - 1) + begin,
+                                line(maps.alpha, y - radius_ - 1) + begin, count, pitch, sums);
+      } else {
+        for (int m = 0; m < 4; ++m) std::fill_n(sums + m * pitch, count, 0.0f);
+        for (int k = -radius_; k <= radius_; ++k)
+          kernels_->add_moments(line(maps.luma, y + k) + begin, line(maps.alpha, y + k) + begin, count, pitch,
+                                sums);
+      }
+      block = after;
+    }
+    float* slope = maps.row(maps.slope, y);
+    float* offset = maps.row(maps.offset, y);
+    const std::uint8_t* models = maps.flags(maps.models, y);
+    for_runs(models, last, [&](int block, int after) {
+      const int begin = block * kCells, end = std::min(after * kCells, n);
+      kernels_->solve(maps.sums + begin - radius_, pitch, radius_, norm, kSmoothness, end - begin,
+                      slope + begin, offset + begin);
+    });
+    for (float* row : {slope, offset}) {
+      if (models[0] != 0) std::fill_n(row - kLead, kLead, row[0]);
+      if (models[last - 1] != 0) std::fill_n(row + n, kLead, row[n - 1]);
+    }
   }
 }
 
-/// Blocks of a row's pixels that lie near an edge of the mask: one flag for each kBlock pixels.
-void MaskRefiner::mark(int upper, int lower, const Maps& maps) const {
-  const int reach = 2 * radius_ + 1, blocks = (picture_.width + kBlock - 1) / kBlock;
-  std::memset(maps.active, 0, static_cast<std::size_t>(blocks));
-  for (int k = std::max(0, upper - reach); k <= std::min(cells_y_ - 1, lower + reach); ++k) {
-    const std::uint8_t* edges = maps.edges + static_cast<std::size_t>(k) * maps.edge_pitch;
-    for (int b = 0; b < blocks; ++b) maps.active[b] = static_cast<std::uint8_t>(maps.active[b] | edges[b]);
+/// The models, averaged over the windows that hold a cell.
+void MaskRefiner::smooth(const Maps& maps) const {
+  const int n = cells_x_, last = blocks();
+  const float norm = 1.0f / static_cast<float>((2 * radius_ + 1) * (2 * radius_ + 1));
+  constexpr float kSlopeScale = 1 << kRefineSlopeBits, kOffsetScale = 255.0f * (1 << kRefineOffsetBits);
+  const auto line = [&](float* map, int y) { return maps.row(map, std::clamp(y, 0, cells_y_ - 1)); };
+  float* slope_sums = maps.sums;
+  float* offset_sums = maps.sums + maps.pitch;
+  for (int y = 0; y < cells_y_; ++y) {
+    const std::uint8_t* columns = maps.flags(maps.smooth_columns, y);
+    const std::uint8_t* before = y > 0 ? maps.flags(maps.smooth_columns, y - 1) : nullptr;
+    for (int block = 0; block < last;) {
+      if (columns[block] == 0) {
+        ++block;
+        continue;
+      }
+      const bool slides = before != nullptr && before[block] != 0;
+      int after = block + 1;
+      while (after < last && columns[after] != 0 && (before != nullptr && before[after] != 0) == slides)
+        ++after;
+      const int begin = block == 0 ? -kLead : block * kCells,
+                count = (after == last ? n + kLead : after * kCells) - begin;
+      for (const auto& [map, sums] :
+           {std::pair{maps.slope, slope_sums}, std::pair{maps.offset, offset_sums}}) {
+        if (slides) {
+          kernels_->slide(line(map, y + radius_) + begin, line(map, y - radius_ - 1) + begin, count,
+                          sums + begin);
+          continue;
+        }
+        std::fill_n(sums + begin, count, 0.0f);
+        for (int k = -radius_; k <= radius_; ++k)
+          kernels_->add(line(map, y + k) + begin, count, sums + begin);
+      }
+      block = after;
+    }
+    std::int16_t* slopes = maps.row(maps.slopes, y);
+    std::int16_t* offsets = maps.row(maps.offsets, y);
+    const std::uint8_t* wanted = maps.flags(maps.smooth, y);
+    for_runs(wanted, last, [&](int block, int after) {
+      const int begin = block * kCells, end = std::min(after * kCells, n);
+      kernels_->box_quantise(slope_sums + begin - radius_, radius_, norm * kSlopeScale, end - begin,
+                             slopes + begin);
+      kernels_->box_quantise(offset_sums + begin - radius_, radius_, norm * kOffsetScale, end - begin,
+                             offsets + begin);
+    });
+    if (wanted[last - 1] != 0) {
+      std::fill_n(slopes + n, kMargin, slopes[n - 1]);
+      std::fill_n(offsets + n, kMargin, offsets[n - 1]);
+    }
   }
 }
 
 void MaskRefiner::use(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const {
-  const int width = picture.width, blocks = (width + kBlock - 1) / kBlock;
-  const auto values = std::min(static_cast<int>(maps.pitch) - kMargin, cells_x_ + kSpreadMargin);
-  int marked = -1;
+  const int width = picture.width;
   for (int y = 0; y < picture.height; ++y) {
-    const int upper = down_.index(y), lower = std::min(upper + 1, cells_y_ - 1);
-    if (upper != marked) mark(upper, lower, maps);
-    marked = upper;
-    bool ready = false;
+    const int upper = down_.index(y);
     const std::uint8_t* luma = nullptr;
-    for (int block = 0; block < blocks;) {
-      if (maps.active[block] == 0) {
-        ++block;
-        continue;
-      }
-      int after = block + 1;
-      while (after < blocks && maps.active[after] != 0) ++after;
-      if (!ready) {
-        const std::size_t at = static_cast<std::size_t>(upper) * maps.pitch,
-                          step = lower == upper ? 0 : maps.pitch;
-        mask_kernels_->lerp_rows(maps.slopes + at, maps.slopes + at + step, down_.weight(y), values,
-                                 maps.slope_row);
-        mask_kernels_->lerp_rows(maps.offsets + at, maps.offsets + at + step, down_.weight(y), values,
-                                 maps.offset_row);
-        luma = guide(picture, y, maps.guide_row);
-        ready = true;
-      }
+    const std::size_t step = upper + 1 < cells_y_ ? maps.pitch : 0;
+    for_runs(maps.flags(maps.active, upper), blocks(), [&](int block, int after) {
+      const int begin = block == 0 ? 0 : block * kCells - kCells, count = after * kCells + kCells - begin;
+      const std::int16_t* slopes = maps.row(maps.slopes, upper) + begin;
+      const std::int16_t* offsets = maps.row(maps.offsets, upper) + begin;
+      mask_kernels_->lerp_rows(slopes, slopes + step, down_.weight(y), count, maps.slope_row + begin);
+      mask_kernels_->lerp_rows(offsets, offsets + step, down_.weight(y), count, maps.offset_row + begin);
+      if (luma == nullptr) luma = guide(picture, y, maps.guide_rows[0]);
       apply(luma, alpha, y, block * kBlock, std::min(after * kBlock, width), maps);
-      block = after;
-    }
+    });
   }
 }
 
@@ -267,31 +410,38 @@ void MaskRefiner::run(const ConstPictureView& picture, const PlaneView& alpha, W
   if (alpha.width != picture.width || alpha.height != picture.height || alpha.data == nullptr)
     throw Error(ErrorCode::invalid_argument, "a mask to refine must have the picture's size");
   Maps maps{};
-  maps.pitch = padded(cells_x_ + 2 * radius_);
+  maps.pitch = padded(kLead + cells_x_ + kMargin + kCells);
+  maps.flag_pitch = padded(blocks());
   const std::size_t count = maps.pitch * static_cast<std::size_t>(cells_y_);
-  const std::size_t pixels = padded(picture.width) + static_cast<std::size_t>(kRefineCell);
-  maps.edge_pitch = static_cast<std::size_t>((picture.width + kBlock - 1) / kBlock);
-  const std::size_t floats = 7 * count + 2 * maps.pitch;
-  const std::size_t words = 2 * count + 2 * maps.pitch + 3 * pixels;
-  std::uint8_t* memory = workspace.reserve(floats * sizeof(float) + words * sizeof(std::int16_t) + pixels +
-                                               maps.edge_pitch * (static_cast<std::size_t>(cells_y_) + 1),
-                                           Scratch::refine);
+  const std::size_t pixels = padded(picture.width + 2 * kBlock);
+  const std::size_t flags = maps.flag_pitch * static_cast<std::size_t>(cells_y_);
+  const std::size_t floats = 4 * count + 4 * maps.pitch;
+  const std::size_t words = 2 * count + 2 * maps.pitch + 2 * pixels;
+  std::uint8_t* memory = workspace.reserve(
+      floats * sizeof(float) + words * sizeof(std::int16_t) + 2 * kRefineCell * pixels + 7 * flags,
+      Scratch::refine);
   auto* f = reinterpret_cast<float*>(memory);
-  const auto take = [&](std::size_t n) { return std::exchange(f, f + n); };
+  const auto take = [&](std::size_t n) { return std::exchange(f, f + n) + kLead; };
   maps.luma = take(count), maps.alpha = take(count), maps.slope = take(count), maps.offset = take(count);
-  maps.squared = take(count), maps.product = take(count), maps.window = take(count);
-  maps.sums = take(maps.pitch), maps.wide = take(maps.pitch);
+  maps.sums = take(4 * maps.pitch);
   auto* w = reinterpret_cast<std::int16_t*>(f);
   const auto take_words = [&](std::size_t n) { return std::exchange(w, w + n); };
-  maps.slopes = take_words(count), maps.offsets = take_words(count);
+  maps.slopes = take_words(count) + kLead, maps.offsets = take_words(count) + kLead;
   maps.slope_row = take_words(maps.pitch), maps.offset_row = take_words(maps.pitch);
   maps.slope_pixels = take_words(pixels), maps.offset_pixels = take_words(pixels);
-  maps.column_sums = reinterpret_cast<std::uint16_t*>(take_words(pixels));
-  maps.guide_row = reinterpret_cast<std::uint8_t*>(w);
-  maps.edges = maps.guide_row + pixels;
-  maps.active = maps.edges + maps.edge_pitch * static_cast<std::size_t>(cells_y_);
-  average(picture, alpha, maps);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(w);
+  for (std::uint8_t*& row : maps.guide_rows) row = std::exchange(bytes, bytes + 2 * pixels);
+  for (std::uint8_t** map : {&maps.edges, &maps.active, &maps.smooth, &maps.smooth_columns, &maps.models,
+                             &maps.model_columns, &maps.means})
+    *map = std::exchange(bytes, bytes + flags);
+  std::memset(maps.edges, 0, flags);
+  average_alpha(alpha, maps);
+  for (int y = 0; y < cells_y_; ++y) find_edges(y, maps);
+  if (std::find(maps.edges, maps.edges + flags, std::uint8_t{1}) == maps.edges + flags) return;
+  plan(maps);
+  for (int cell = 0; cell < cells_y_; ++cell) average_luma(picture, cell, maps);
   fit(maps);
+  smooth(maps);
   use(picture, alpha, maps);
 }
 

@@ -17,8 +17,8 @@ float refine_radius(int width, int height) noexcept;
 
 /// Fast guided filter on luma (for RGB on green): statistics of cells of kRefineCell pixels over windows of
 /// the radius, their linear models averaged and enlarged bilinearly (docs/numerics.md). Where the mask is
-/// uniform for two radii around, it stays bit for bit. Immutable: shared by threads, each with a Workspace of
-/// its own.
+/// uniform for two radii around, it stays bit for bit, and nothing is computed. Immutable: shared by threads,
+/// each with a Workspace of its own.
 class MaskRefiner {
  public:
   /// Throws Error(invalid_argument) for a radius outside 1..128 pixels.
@@ -29,17 +29,23 @@ class MaskRefiner {
 
  private:
   struct Maps;
-  void average(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const;
-  void fit(Maps& maps) const;
+  template <class Rows>
+  void means(const Rows& row, int depth, int begin, int end, float* out) const;
+  void average_alpha(const PlaneView& alpha, const Maps& maps) const;
+  void average_luma(const ConstPictureView& picture, int cell, const Maps& maps) const;
   void find_edges(int y, const Maps& maps) const;
-  void mark(int upper, int lower, const Maps& maps) const;
+  /// Which blocks of which rows of cells each step has to compute, from the edges.
+  void plan(const Maps& maps) const;
+  void grow_rows(const std::uint8_t* in, int radius, std::uint8_t* out, const Maps& maps) const;
+  void grow_blocks(std::uint8_t* flags, int cells, const Maps& maps) const;
+  void fit(const Maps& maps) const;
+  void smooth(const Maps& maps) const;
   void use(const ConstPictureView& picture, const PlaneView& alpha, const Maps& maps) const;
   void apply(const std::uint8_t* luma, const PlaneView& alpha, int y, int begin, int end,
              const Maps& maps) const;
   /// Row y of the component that guides; packed samples are unpacked into `buffer`.
   const std::uint8_t* guide(const ConstPictureView& picture, int y, std::uint8_t* buffer) const noexcept;
-  /// Sums over windows, cut at the border by repeating it.
-  void box(const float* in, float* out, const Maps& maps) const;
+  int blocks() const noexcept;
 
   PictureSpec picture_;
   const RefineKernels* kernels_;

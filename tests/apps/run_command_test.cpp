@@ -331,7 +331,7 @@ TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
         {clip.string(), "-o", "x.mp4", "--stream", "-1"},
         {clip.string(), "-o", "x.mp4", "--frobnicate"},
         {clip.string(), "-o", "x.mp4", "--tile=0", "--model", model.string()},
-        {clip.string(), "-o", "x.mp4", "--tile", "--window", "--model", model.string()},
+        {clip.string(), "-o", "x.mp4", "--tile", "auto", "--window", "auto", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--window-overlap", "0.99"},
         {clip.string(), "-o", "x.mp4", "--effect", "replace", "--model", model.string()},
         {clip.string(), "-o", "x.mp4", "--background", "red", "--model", model.string()},
@@ -367,11 +367,10 @@ TEST_F(RunCommand, ConfigFilesHoldOptions) {
                     {"--config", (scratch / "job.json").string(), "--effect", "blur", "--json"}));
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(nlohmann::json::parse(result.out)["effect"], "blur");  // the command line wins
-  // Flags that may have a value.
   for (const auto& [text, code] : {std::pair{"window: auto\nwindow-overlap: 0.25\n", 0},
-                                   {"tile: true\n", 0},
-                                   {"tile: false\n", 0},
-                                   {"tile: true\nwindow: true\n", 2},
+                                   {"tile: auto\n", 0},
+                                   {"tile: off\n", 0},
+                                   {"tile: auto\nwindow: auto\n", 2},
                                    {"window: 48\n", 1},  // the model takes one size only
                                    {"window: many\n", 2}}) {
     write_text(scratch / "parts.yaml", text);

@@ -157,6 +157,50 @@ TEST(MaskRefiner, MovesAnEdgeOntoThePicturesOwn) {
   EXPECT_EQ(testing::get(alpha.view(), 90, 32), 255);
 }
 
+TEST(MaskRefiner, OnlyEdgesAreWorkedOnAndWhatWasThereBeforeDoesNotMatter) {
+  // Wide enough that most blocks and rows of cells hold no edge; one workspace for all.
+  constexpr int kWidth = 701, kHeight = 210;
+  Generator random(11);
+  Picture picture(PixelFormat::yuv420p, kWidth, kHeight);
+  testing::fill_smooth(picture.view(), random);
+  PictureSpec spec;
+  spec.width = kWidth;
+  spec.height = kHeight;
+  for (const float radius : {4.0f, 12.0f, 40.0f}) {
+    std::vector<std::vector<int>> first;
+    for (const Isa isa : testing::runnable_isas()) {
+      const MaskRefiner refiner(spec, radius, isa);
+      Workspace workspace;
+      std::fill_n(workspace.reserve(std::size_t{1} << 24, Scratch::refine), std::size_t{1} << 24,
+                  std::uint8_t{0x7b});
+      std::size_t number = 0;
+      for (const auto& [cx, cy] : {std::pair{350, 100}, {10, 15}, {690, 200}, {0, 209}, {600, 40}}) {
+        Plane alpha(kWidth, kHeight, 8), plain(kWidth, kHeight, 8);
+        for (int y = 0; y < kHeight; ++y) {
+          for (int x = 0; x < kWidth; ++x) {
+            const double edge = std::clamp((20 - std::hypot(x - cx, y - cy)) / 4 + 0.5, 0.0, 1.0);
+            testing::set(alpha.view(), x, y, static_cast<int>(std::lround(255 * edge)));
+            testing::set(plain.view(), x, y, static_cast<int>(std::lround(255 * edge)));
+          }
+        }
+        refiner.run(picture.view(), alpha.view(), workspace);
+        std::vector<int> got;
+        for (int i = 0; i < kWidth * kHeight; ++i)
+          got.push_back(testing::get(alpha.view(), i % kWidth, i / kWidth));
+        if (first.size() <= number) {
+          const std::vector<double> want =
+              reference(picture.view(), plain.view(), std::max(1, static_cast<int>(std::lround(radius / 4))));
+          for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_NEAR(got[i] / 255.0, want[i], 1.6 / 255) << "radius " << radius << ", pixel " << i;
+          first.push_back(got);
+        }
+        EXPECT_TRUE(got == first[number]) << isa_name(isa);
+        ++number;
+      }
+    }
+  }
+}
+
 TEST(MaskRefiner, UniformMasksStayBitForBit) {
   Generator random(5);
   testing::GuardedPicture picture(PixelFormat::yuv420p, 61, 47);

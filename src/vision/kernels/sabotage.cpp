@@ -153,15 +153,15 @@ constexpr auto kCompositeEntries = entries(
     Entry<CompositeKernels, decltype(CompositeKernels::pack_u8)>{"pack_u8", &CompositeKernels::pack_u8});
 
 constexpr auto kRefineEntries = entries(
-    Entry<RefineKernels, decltype(RefineKernels::add_row_u8)>{"add_row_u8", &RefineKernels::add_row_u8},
-    Entry<RefineKernels, decltype(RefineKernels::add_row_u16)>{"add_row_u16", &RefineKernels::add_row_u16},
-    Entry<RefineKernels, decltype(RefineKernels::fold)>{"fold", &RefineKernels::fold},
-    Entry<RefineKernels, decltype(RefineKernels::product)>{"product", &RefineKernels::product},
-    Entry<RefineKernels, decltype(RefineKernels::add)>{"add", &RefineKernels::add},
-    Entry<RefineKernels, decltype(RefineKernels::subtract)>{"subtract", &RefineKernels::subtract},
-    Entry<RefineKernels, decltype(RefineKernels::box)>{"box", &RefineKernels::box},
+    Entry<RefineKernels, decltype(RefineKernels::means_u8)>{"means_u8", &RefineKernels::means_u8},
+    Entry<RefineKernels, decltype(RefineKernels::means_u16)>{"means_u16", &RefineKernels::means_u16},
+    Entry<RefineKernels, decltype(RefineKernels::add_moments)>{"add_moments", &RefineKernels::add_moments},
+    Entry<RefineKernels, decltype(RefineKernels::slide_moments)>{"slide_moments",
+                                                                 &RefineKernels::slide_moments},
     Entry<RefineKernels, decltype(RefineKernels::solve)>{"solve", &RefineKernels::solve},
-    Entry<RefineKernels, decltype(RefineKernels::quantise)>{"quantise", &RefineKernels::quantise},
+    Entry<RefineKernels, decltype(RefineKernels::add)>{"add", &RefineKernels::add},
+    Entry<RefineKernels, decltype(RefineKernels::slide)>{"slide", &RefineKernels::slide},
+    Entry<RefineKernels, decltype(RefineKernels::box_quantise)>{"box_quantise", &RefineKernels::box_quantise},
     Entry<RefineKernels, decltype(RefineKernels::apply_u8)>{"apply_u8", &RefineKernels::apply_u8},
     Entry<RefineKernels, decltype(RefineKernels::apply_u16)>{"apply_u16", &RefineKernels::apply_u16});
 

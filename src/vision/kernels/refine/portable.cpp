@@ -9,15 +9,14 @@ namespace {
 
 const RefineKernels kRefine = {
     .isa = Isa::portable,
-    .add_row_u8 = add_row_u8_loop,
-    .add_row_u16 = add_row_u16_loop,
-    .fold = fold_loop,
-    .product = product_loop,
-    .add = add_loop,
-    .subtract = subtract_loop,
-    .box = box_loop,
+    .means_u8 = means_u8_loop,
+    .means_u16 = means_u16_loop,
+    .add_moments = add_moments_loop,
+    .slide_moments = slide_moments_loop,
     .solve = solve_loop,
-    .quantise = quantise_loop,
+    .add = add_loop,
+    .slide = slide_loop,
+    .box_quantise = box_quantise_loop,
     .apply_u8 = apply_u8_loop,
     .apply_u16 = apply_u16_loop,
 };

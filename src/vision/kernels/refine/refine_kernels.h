@@ -2,6 +2,7 @@
 // rows.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "saccade/isa.h"
@@ -16,24 +17,25 @@ constexpr int kRefineSlopeBits = 10, kRefineOffsetBits = 2;
 
 struct RefineKernels {
   Isa isa;
-  /// sum += in (u16: in >> shift)
-  void (*add_row_u8)(const std::uint8_t* in, int n, std::uint16_t* sum) noexcept;
-  void (*add_row_u16)(const std::uint16_t* in, int shift, int n, std::uint16_t* sum) noexcept;
-  /// out[c] = scale * (the kRefineCell sums of cell c)
-  void (*fold)(const std::uint16_t* sum, int cells, float scale, float* out) noexcept;
-  /// out = a * b
-  void (*product)(const float* a, const float* b, int n, float* out) noexcept;
-  /// out += in
-  void (*add)(const float* in, int n, float* out) noexcept;
-  /// out -= in
-  void (*subtract)(const float* in, int n, float* out) noexcept;
-  /// out[i] = in[i] + ... + in[i + 2 * radius]
-  void (*box)(const float* in, int radius, int n, float* out) noexcept;
-  /// From means over a window (each times 1 / norm): alpha = slope * luma + offset, both in 0..1.
-  void (*solve)(const float* luma, const float* alpha, const float* luma_squared, const float* product,
-                float norm, float smoothness, int n, float* slope, float* offset) noexcept;
-  /// out = in * scale, rounded
-  void (*quantise)(const float* in, float scale, int n, std::int16_t* out) noexcept;
+  /// out[c] = scale * (the sum of the pixels of cell c in its kRefineCell rows); u16: each >> shift
+  void (*means_u8)(const std::uint8_t* const* rows, int cells, float scale, float* out) noexcept;
+  void (*means_u16)(const std::uint16_t* const* rows, int shift, int cells, float scale, float* out) noexcept;
+  /// Adds to the sums of luma, alpha, luma * luma and luma * alpha, which lie `pitch` apart.
+  void (*add_moments)(const float* luma, const float* alpha, int n, std::ptrdiff_t pitch,
+                      float* sums) noexcept;
+  /// The same, and takes `old_luma` and `old_alpha` away.
+  void (*slide_moments)(const float* luma, const float* alpha, const float* old_luma, const float* old_alpha,
+                        int n, std::ptrdiff_t pitch, float* sums) noexcept;
+  /// From these sums of columns, each window being the columns i to i + 2 * radius with 1 / norm cells:
+  /// alpha = slope * luma + offset, both in 0..1.
+  void (*solve)(const float* sums, std::ptrdiff_t pitch, int radius, float norm, float smoothness, int n,
+                float* slope, float* offset) noexcept;
+  /// sum += in
+  void (*add)(const float* in, int n, float* sum) noexcept;
+  /// sum += in - old
+  void (*slide)(const float* in, const float* old, int n, float* sum) noexcept;
+  /// out[i] = scale * (in[i] + ... + in[i + 2 * radius]), rounded
+  void (*box_quantise)(const float* in, int radius, float scale, int n, std::int16_t* out) noexcept;
   /// alpha = clamp(slope * luma + offset), rounded; u16: luma of more bits is shifted down, alpha scaled up
   void (*apply_u8)(const std::uint8_t* luma, const std::int16_t* slope, const std::int16_t* offset, int n,
                    std::uint8_t* alpha) noexcept;
