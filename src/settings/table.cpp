@@ -312,8 +312,8 @@ constexpr Setting kTable[] = {
      .section = Section::effect,
      .doc = "Let the network see pictures at their own resolution, in tiles that change nothing, of so many "
             "pixels a side; for fully convolutional models",
-     .fallback = "off",
-     .words = "off|auto",
+     .fallback_note = "off",
+     .words = "auto|off",
      .low = 1,
      .high = 16384,
      .value_name = "PX|auto|off",
@@ -323,8 +323,8 @@ constexpr Setting kTable[] = {
      .section = Section::effect,
      .doc = "The same in overlapping windows whose results are averaged, for any model; auto: of the model's "
             "size",
-     .fallback = "off",
-     .words = "off|auto",
+     .fallback_note = "off",
+     .words = "auto|off",
      .low = 1,
      .high = 16384,
      .value_name = "PX|auto|off",
