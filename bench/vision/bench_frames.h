@@ -12,6 +12,7 @@ namespace saccade::vision::bench {
 
 void register_preprocess();
 void register_effects();
+void register_parts();
 
 /// `count` pictures of noise around mid-grey.
 inline std::vector<Picture> noise_frames(PixelFormat format, int width, int height, int count) {

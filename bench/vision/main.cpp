@@ -6,6 +6,7 @@
 int main(int argc, char** argv) {
   saccade::vision::bench::register_preprocess();
   saccade::vision::bench::register_effects();
+  saccade::vision::bench::register_parts();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
