@@ -30,8 +30,10 @@ struct Exit {
 // saccade::Error (one line on stderr, exit code 1, or 130 for ErrorCode::interrupted), UsageError or Exit.
 void add_bench(CLI::App& app);
 void add_cache(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_config(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_evaluate(CLI::App& app);
 void add_fetch(CLI::App& app);
 void add_infer(CLI::App& app);
 void add_inspect(CLI::App& app);

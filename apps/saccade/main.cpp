@@ -69,7 +69,9 @@ int dispatch(int argc, char** argv) {
   cli::add_bench(app);
   cli::add_optimize(app);
   cli::add_cache(app);
+  cli::add_compare(app);
   cli::add_config(app);
+  cli::add_evaluate(app);
   cli::add_fetch(app);
   cli::add_doctor(app);
 

@@ -57,7 +57,7 @@ def undocumented_options(root, saccade):
             yield f"docs/configuration.md: no section 'saccade {command}'"
             continue
         for option in re.findall(r"^  (?:-\w,)?(--[\w-]+)", help_of(saccade, command), re.MULTILINE):
-            of_run = command in ("config", "optimize", "profile") and option in help_of(saccade, "run")
+            of_run = command in ("config", "compare", "evaluate", "optimize", "profile") and option in help_of(saccade, "run")
             if option != "--help" and not of_run and f"`{option}" not in section.group(0):
                 yield f"docs/configuration.md: {option} of 'saccade {command}' is missing"
 

@@ -1,0 +1,58 @@
+#include "agreement_output.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "command.h"
+#include "find_model.h"
+#include "plan_options.h"
+#include "saccade/error.h"
+#include "setting_options.h"
+
+namespace saccade::cli {
+
+JobOptions agreement_job(const settings::Effective& said, const std::string& usage) {
+  JobOptions job;
+  job.plan_cache.enabled = true;
+  if (said.values("input").size() != 1) throw UsageError("one input is needed; usage: " + usage);
+  as_usage([&] { said.apply(job); });
+  job.input = said.values("input").front();
+  job.output.clear();
+  if (job.max_isa) job.max_isa = usable_isa(isa_name(*job.max_isa));
+  job.model = find_model(said.text("model"));
+  return job;
+}
+
+std::filesystem::path agreement_folder(const settings::Effective& said) {
+  const std::filesystem::path folder = said.text("output");
+  if (folder.empty()) return folder;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    throw Error(ErrorCode::io,
+                fmt::format("{}: cannot create the folder: {}", folder.string(), error.message()));
+  return folder;
+}
+
+nlohmann::ordered_json agreement_json(const MaskAgreement& a) {
+  return {{"iou", a.iou},         {"mean_iou", a.mean_iou}, {"dice", a.dice}, {"boundary_f", a.boundary_f},
+          {"changed", a.changed}, {"mae", a.mae},           {"mse", a.mse},   {"sad", a.sad}};
+}
+
+std::string agreement_text(const MaskAgreement& a) {
+  std::string text;
+  const auto line = [&](const char* name, double value, const char* note) {
+    text += fmt::format("{:<22}{:.4f}{}\n", name, value, note);
+  };
+  line("IoU", a.iou, "");
+  line("mean IoU", a.mean_iou, "  (of foreground and background)");
+  line("Dice", a.dice, "");
+  line("boundary F", a.boundary_f, "");
+  text += fmt::format("{:<22}{:.4f} %\n", "pixels changed", 100 * a.changed);
+  line("MAE", a.mae, "  (of alpha)");
+  line("SAD", a.sad, "  (thousands a picture)");
+  return text;
+}
+
+}  // namespace saccade::cli

@@ -1,0 +1,186 @@
+// `saccade compare` and `saccade evaluate` by the real program.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "media/clips.h"
+#include "run_saccade.h"
+#include "tiny_onnx.h"
+
+namespace saccade {
+namespace {
+
+using nlohmann::json;
+using test::ffmpeg;
+using test::Scratch;
+using test::stream_value;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// As write_small_network, with one filter of layer `damaged` turned round; -1: none.
+void write_network(const std::filesystem::path& path, int damaged) {
+  testing::OnnxWriter onnx;
+  std::string x = "picture";
+  onnx.input(x, {1, 3, 24, 32});
+  for (int layer = 0; layer < 4; ++layer) {
+    const std::string name = std::to_string(layer);
+    const std::int64_t in = layer == 0 ? 3 : 8, out = layer == 3 ? 1 : 8;
+    std::vector<float> w(static_cast<std::size_t>(in * out * 9));
+    for (std::size_t i = 0; i < w.size(); ++i)
+      w[i] = static_cast<float>((i * 37 + static_cast<std::size_t>(layer) * 11) % 23) / 60.0f - 0.17f;
+    if (layer == damaged)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(in * 9); ++i) w[i] = 0.4f - w[i];
+    onnx.constant("w" + name, {out, in, 3, 3}, std::span<const float>(w));
+    onnx.node("Conv", {x, "w" + name}, {"c" + name}, {testing::OnnxWriter::integers("pads", {1, 1, 1, 1})});
+    onnx.node(layer == 3 ? "Sigmoid" : "Relu", {"c" + name}, {layer == 3 ? "mask" : "r" + name});
+    x = "r" + name;
+  }
+  onnx.output("mask", {1, 1, 24, 32});
+  onnx.write(path);
+}
+
+struct CompareCommand : ::testing::Test {
+  Scratch scratch, said;
+  std::filesystem::path clip = scratch / "clip.mp4", model = scratch / "model.onnx";
+
+  void SetUp() override {
+    ffmpeg("-f lavfi -i testsrc2=s=96x64:r=25:d=0.6 -c:v libx264 -preset ultrafast {}", {clip});
+    write_network(model, -1);
+  }
+  testing::Result run(const std::vector<std::string>& arguments) {
+    return testing::run_saccade(said.path(), arguments);
+  }
+  json compared(const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"compare", clip.string(), "--model", model.string(), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::Result result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.code == 0 ? json::parse(result.out) : json();
+  }
+  static const json& layer(const json& report, const std::string& name) {
+    for (const json& each : report["layers"])
+      if (each["name"] == name) return each;
+    ADD_FAILURE() << name;
+    return report;
+  }
+};
+
+TEST_F(CompareCommand, WhatDoesNotMatterChangesNothing) {
+  const json report =
+      compared({"--with", "threads=2", "--with", "mode=latency", "-o", (scratch / "worst").string()});
+  EXPECT_EQ(report["frames"], 15);
+  EXPECT_EQ(report["all"]["iou"], 1.0);
+  EXPECT_EQ(report["all"]["boundary_f"], 1.0);
+  EXPECT_EQ(report["all"]["changed"], 0.0);
+  EXPECT_EQ(report["all"]["mae"], 0.0);
+  EXPECT_EQ(report["per_frame"].size(), 15u);
+  EXPECT_TRUE(report["worst"].empty());
+  EXPECT_TRUE(report["suspects"].empty());
+  EXPECT_EQ(compared({"--with", "threads=2", "--frames", "4", "--no-layers"})["frames"], 4);
+}
+
+TEST_F(CompareCommand, TheDamagedLayerIsNamedAndTheWorstFramesAreDrawn) {
+  for (const int damaged : {1, 3}) {
+    const auto other = scratch / "damaged.onnx";
+    write_network(other, damaged);
+    const json report =
+        compared({"--with", "model=" + other.string(), "-o", (scratch / "worst").string(), "--worst", "2"});
+    ASSERT_EQ(report["suspects"].size(), 1u) << report["layers"];
+    EXPECT_EQ(report["suspects"][0], "Conv_c" + std::to_string(damaged));
+    EXPECT_GT(layer(report, "Conv_c" + std::to_string(damaged))["own_error"], 1e-3);
+    EXPECT_GT(report["all"]["mae"], 0.0);
+    ASSERT_EQ(report["pictures"].size(), 2u);
+    for (const json& picture : report["pictures"]) {
+      EXPECT_EQ(stream_value(picture.get<std::string>(), "v:0", "width"), "384");
+      EXPECT_EQ(stream_value(picture.get<std::string>(), "v:0", "height"), "64");
+    }
+  }
+  const testing::Result text = run({"compare", clip.string(), "--model", model.string(), "--with",
+                                    "model=" + (scratch / "damaged.onnx").string()});
+  EXPECT_THAT(text.out, HasSubstr("stands out: Conv_c3"));
+  EXPECT_THAT(text.out, HasSubstr("worst frame"));
+}
+
+TEST_F(CompareCommand, PrecisionsAreLookedAtLayerByLayer) {
+  json report = compared({"--with", "precision=bf16"});
+  EXPECT_EQ(report["precision"]["other"], "bf16");
+  EXPECT_EQ(report["unmatched_layers"], 0);
+  EXPECT_GT(layer(report, "Conv_c1")["own_error"], 1e-5);
+  EXPECT_LT(layer(report, "Conv_c1")["own_error"], 2e-2);
+  EXPECT_LT(report["all"]["mae"], 0.02);
+  report = compared({"--with", "precision=int8"});
+  EXPECT_EQ(report["precision"]["other"], "int8");
+  EXPECT_EQ(report["unmatched_layers"], 0);
+  EXPECT_GT(layer(report, "Conv_c1")["own_error"], 1e-5);
+  EXPECT_LT(layer(report, "Conv_c1")["own_error"], 0.1);
+  // A damaged network in bytes: still the same layer.
+  write_network(scratch / "damaged.onnx", 1);
+  report = compared({"--with", "precision=int8", "--with", "model=" + (scratch / "damaged.onnx").string()});
+  double most = 0;
+  std::string name;
+  for (const json& each : report["layers"])
+    if (each["own_error"] > most) most = each["own_error"], name = each["name"];
+  EXPECT_EQ(name, "Conv_c1") << report["layers"];
+}
+
+TEST_F(CompareCommand, MistakesAreNamed) {
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& reason, int code = 2) {
+    std::vector<std::string> arguments{"compare", clip.string(), "--model", model.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const testing::Result result = run(arguments);
+    EXPECT_EQ(result.code, code) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+  };
+  refused({}, "nothing differs");
+  refused({"--with", "precision"}, "SETTING=VALUE");
+  refused({"--with", "presicion=int8"}, "did you mean 'precision'?");
+  refused({"--with", "precision=int7"}, "'int7' is not fp32");
+  refused({"--with", "json=true"}, "is no setting");
+  refused({"--with", "model=/nowhere.onnx"}, "/nowhere.onnx", 1);
+  refused({"--with", "stream=7"}, "stream", 1);
+}
+
+TEST_F(CompareCommand, MasksAreEvaluatedBesideLabels) {
+  const auto pictures = scratch / "pictures", labels = scratch / "labels";
+  std::filesystem::create_directories(pictures);
+  std::filesystem::create_directories(labels);
+  ffmpeg("-f lavfi -i testsrc2=s=60x40 -frames:v 3 {}", {pictures / "p%d.png"});
+  const auto evaluated = [&] {
+    const testing::Result result = run(
+        {"evaluate", pictures.string(), "--labels", labels.string(), "--model", model.string(), "--json"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.code == 0 ? json::parse(result.out) : json();
+  };
+  const testing::Result none =
+      run({"evaluate", pictures.string(), "--labels", labels.string(), "--model", model.string()});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("no label for p1.png"));
+  for (const char* name : {"p1.png", "p2.png", "p3.png"})
+    ASSERT_EQ(run({"run", (pictures / name).string(), "-o", (labels / name).string(), "--effect", "mask",
+                   "--model", model.string()})
+                  .code,
+              0);
+  json report = evaluated();
+  EXPECT_EQ(report["pictures"], 3);
+  EXPECT_EQ(report["all"]["iou"], 1.0);
+  EXPECT_EQ(report["all"]["mae"], 0.0);
+  EXPECT_EQ(report["per_picture"].size(), 3u);
+  EXPECT_FALSE(report.contains("class_mean_iou"));
+  // Labels that say the opposite.
+  ffmpeg("-i {} -vf negate -y {}", {labels / "p1.png", scratch / "negative.png"});
+  std::filesystem::rename(scratch / "negative.png", labels / "p1.png");
+  report = evaluated();
+  EXPECT_EQ(report["per_picture"][0]["iou"], 0.0);
+  EXPECT_EQ(report["per_picture"][1]["iou"], 1.0);
+  EXPECT_NEAR(report["all"]["changed"], 1.0 / 3, 1e-9);
+  ffmpeg("-f lavfi -i testsrc2=s=20x20 -frames:v 1 -y {}", {labels / "p1.png"});
+  const testing::Result size =
+      run({"evaluate", pictures.string(), "--labels", labels.string(), "--model", model.string()});
+  EXPECT_EQ(size.code, 1);
+  EXPECT_THAT(size.err, HasSubstr("is 60x40, its label 20x20"));
+  EXPECT_EQ(run({"evaluate", pictures.string(), "--model", model.string()}).code, 2);
+}
+
+}  // namespace
+}  // namespace saccade
