@@ -20,6 +20,7 @@
 #include "saccade/error.h"
 #include "setting_options.h"
 #include "settings/file.h"
+#include "tune/knobs.h"
 #include "tune/report.h"
 
 namespace saccade::cli {
@@ -69,7 +70,7 @@ std::string file_text(const settings::Effective& said, const OptimizeReport& rep
   }
   for (const auto& [name, value] : report.best) {
     std::erase_if(entries, [&](const settings::FileEntry& entry) { return entry.name == name; });
-    entries.push_back({name, {value}, 0});
+    if (value != tune::kDefault) entries.push_back({name, {value}, 0});
   }
   const std::string found =
       report.best.empty() ? std::string("saccade optimize found nothing faster beyond the noise.")

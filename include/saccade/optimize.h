@@ -19,7 +19,8 @@ struct OptimizeOptions {
   std::int64_t max_frames = 240;  ///< of the input that one trial takes
 };
 
-/// Settings by their names on the command line and in configuration files.
+/// Settings by their names on the command line and in configuration files; the value "default" takes back
+/// what was said of one.
 using SettingValues = std::vector<std::pair<std::string, std::string>>;
 
 struct OptimizeTrial {

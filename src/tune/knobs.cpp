@@ -14,6 +14,7 @@ namespace {
 constexpr int kSpareTokens = 2;
 
 int number(const std::string& name, const std::string& value) {
+  if (value == kDefault) return 0;
   int result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
   if (error != std::errc() || end != value.data() + value.size())
@@ -45,7 +46,7 @@ int pictures_in_flight(const JobOptions& job, int cpus) {
 std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   std::vector<Group> groups;
   Group threads{"threads", {}};
-  if (job.threads > 0 && job.threads != cpus) threads.candidates.push_back({{"threads", "0"}});
+  if (job.threads > 0 && job.threads != cpus) threads.candidates.push_back({{"threads", kDefault}});
   groups.push_back(std::move(threads));
 
   Group schedule{"schedule", {}};
@@ -54,14 +55,14 @@ std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   } else if (cpus > 1) {
     schedule.candidates.push_back({{"mode", "latency"}});
   }
-  if (job.streams > 0) schedule.candidates.push_back({{"streams", "0"}});
+  if (job.streams > 0) schedule.candidates.push_back({{"streams", kDefault}});
   for (int streams = 2; streams < cpus; streams *= 2) {
     if (streams != job.streams) schedule.candidates.push_back({{"streams", std::to_string(streams)}});
   }
   groups.push_back(std::move(schedule));
 
   Group tokens{"pictures in flight", {}};
-  if (job.tokens > 0) tokens.candidates.push_back({{"tokens", "0"}});
+  if (job.tokens > 0) tokens.candidates.push_back({{"tokens", kDefault}});
   const int streams = streams_of(job, cpus);
   add_numbers(tokens, "tokens", pictures_in_flight(job, cpus),
               {streams + 1, 2 * streams + 2, 4 * streams + 2});
@@ -72,7 +73,7 @@ std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   groups.push_back(std::move(decoder));
 
   Group encoder{"encoder", {}};
-  if (job.encoder_threads > 0) encoder.candidates.push_back({{"encoder-threads", "0"}});
+  if (job.encoder_threads > 0) encoder.candidates.push_back({{"encoder-threads", kDefault}});
   add_numbers(encoder, "encoder-threads", job.encoder_threads, {1, cpus, cpus + 1, 2 * cpus});
   groups.push_back(std::move(encoder));
 

@@ -9,6 +9,9 @@
 
 namespace saccade::tune {
 
+/// The value of a setting that is not said.
+inline constexpr const char* kDefault = "default";
+
 /// The alternatives to what `job` says, on a machine of so many CPUs, in the order in which they are tried.
 std::vector<Group> alternatives(const JobOptions& job, int cpus);
 

@@ -62,7 +62,7 @@ TEST_F(Optimize, BadSettingsAreBeatenAndOutputsVanish) {
                  return 10.0 * (o.threads == 1000 ? 2 : 1) * (o.mode == Mode::latency ? 1.5 : 1) *
                         (o.tokens == 4000 ? 1.2 : 1) * (o.precision == Precision::automatic ? 0.8 : 1);
                }));
-  EXPECT_THAT(report.best, Contains(Pair("threads", "0")));
+  EXPECT_THAT(report.best, Contains(Pair("threads", "default")));
   EXPECT_THAT(report.best, Contains(Pair("mode", "throughput")));
   EXPECT_THAT(report.best, Contains(Pair("tokens", testing::_)));
   EXPECT_THAT(report.best, Contains(Pair("precision", "auto")));
