@@ -129,6 +129,7 @@ SinkResult SegmentSink::finish(bool interrupted) {
     return {state_.options.output, file ? file->bytes : 0, pictures_before_};
   }
   wait_for_drain();
+  if (cut_) journal_->set_cut(*cut_);
   if (part_ && part_->file) {
     {
       const trace::StageClock::Scope timing(state_.clocks.encode);

@@ -27,7 +27,7 @@ class SegmentSink : public VideoSink {
   bool complete() const override { return complete_; }
   void copy(media::PacketPtr packet) override;
   void write(const AVFrame& picture) override;
-  void cut(std::int64_t microseconds) override { journal_->set_cut(microseconds); }
+  void cut(std::int64_t microseconds) override { cut_ = microseconds; }
   SinkResult finish(bool interrupted) override;
   std::vector<std::string> notices() const override { return notices_; }
 
@@ -57,6 +57,7 @@ class SegmentSink : public VideoSink {
   std::vector<SegmentRecord> unfinished_;  ///< the part that an interruption cut short
   std::thread drainer_;
   std::exception_ptr drain_failure_;
+  std::optional<std::int64_t> cut_;  ///< for the journal, which the last part may be entered into meanwhile
   std::int64_t pictures_before_ = 0;
   bool complete_ = false;
   std::size_t next_part_ = 0;

@@ -11,6 +11,7 @@ extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reser
          "race:libx264.so\n"
          "race:libx265.so\n"
          "race:libvpx.so\n"
+         "called_from_lib:libtbb.so\n"
          "race_top:_pipeline_filters.h\n"
          "race_top:DecodeStage::operator()\n"
          "race_top:ProcessStage::operator()\n"
