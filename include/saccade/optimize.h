@@ -16,7 +16,7 @@ struct OptimizeOptions {
   double target_fps = 0;          ///< enough: the search ends once it is reached; 0: as fast as possible
   double max_latency_ms = 0;      ///< between decoder and encoder, on average; 0: no bound
   std::int64_t max_memory = 0;    ///< bytes of the whole process at its peak; 0: no bound
-  std::int64_t max_frames = 240;  ///< of the input that one trial takes
+  std::int64_t max_frames = 120;  ///< of the input that one trial takes
 };
 
 /// Settings by their names on the command line and in configuration files; the value "default" takes back

@@ -68,6 +68,7 @@ class Searcher {
 
  private:
   static constexpr double kProofShare = 0.3;
+  static constexpr double kNoiseOfOne = 0.05;  ///< of a single pass, which says nothing about it
 
   double elapsed() const { return now_() - start_; }
 
@@ -117,7 +118,8 @@ class Searcher {
     const double gain = median(best.ratios) - 1;
     // Where the settings it began with break a bound, whatever keeps it is better.
     const bool rescue = base_.empty() && !result_.start_refused.empty();
-    if (rescue || (gain > options_.least_gain && gain > noise_of(best.ratios))) {
+    const double noise = best.ratios.size() > 1 ? noise_of(best.ratios) : kNoiseOfOne;
+    if (rescue || (gain > options_.least_gain && gain > noise)) {
       line.verdict = "kept";
       base_ = line.settings;
       base_speed_ = line.speed;

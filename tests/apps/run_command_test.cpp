@@ -83,6 +83,15 @@ TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
   const std::string html = read_file(page);
   EXPECT_THAT(html, HasSubstr("<h2>Trials</h2>"));
   for (const char* foreign : {"http", "src=", "@import", "url("}) EXPECT_THAT(html, Not(HasSubstr(foreign)));
+  if (std::filesystem::exists("/usr/bin/chromium")) {
+    const test::CommandResult shown =
+        test::run_command({"/usr/bin/chromium", "--headless", "--no-sandbox", "--disable-gpu",
+                           "--disable-dev-shm-usage", "--user-data-dir=" + (said / "browser").string(),
+                           "--enable-logging=stderr", "--v=0", "--dump-dom", "file://" + page.string()});
+    EXPECT_EQ(shown.exit_code, 0) << shown.error;
+    EXPECT_THAT(shown.error, Not(HasSubstr("CONSOLE")));
+    EXPECT_THAT(shown.out, HasSubstr("<section id=\"trials\">"));
+  }
   result = run({clip.string(), "-o", out.string(), "--config", file.string(), "--quiet"});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(frame_times(out), frame_times(clip));
