@@ -122,6 +122,30 @@ double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1024
 
 }  // namespace
 
+JobOutput::JobOutput(std::FILE* plan, std::string_view progress, bool quiet)
+    : options_{.plan = plan,
+               .json_progress = progress == "json",
+               .plain_progress = progress == "plain" || (progress == "auto" && ::isatty(STDERR_FILENO) == 0),
+               .no_progress = progress == "none" || quiet} {}
+
+JobReport JobOutput::follow(const JobOptions& job, const std::atomic<bool>& interrupted,
+                            const std::function<JobReport(const JobCallbacks&)>& run) {
+  JobCallbacks callbacks;
+  callbacks.planned = [&](const JobReport& report) { show_plan(job, report); };
+  callbacks.progress = [&](const JobProgress& now) { show_progress(now); };
+  callbacks.cancel = &interrupted;
+  JobReport report;
+  try {
+    report = run(callbacks);
+  } catch (...) {
+    end_progress();
+    throw;
+  }
+  end_progress();
+  show_late_notices(report);
+  return report;
+}
+
 void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
   notices_shown_ = report.notices.size();
   if (options_.plan == nullptr) return;

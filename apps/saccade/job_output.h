@@ -1,11 +1,14 @@
 // What a job shows: its plan, its progress, and where the time went.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "saccade/job.h"
 
@@ -22,6 +25,13 @@ struct JobOutputOptions {
 class JobOutput {
  public:
   explicit JobOutput(const JobOutputOptions& options) : options_(options) {}
+  /// `progress` as the setting of that name says it.
+  JobOutput(std::FILE* plan, std::string_view progress, bool quiet);
+
+  /// Runs a job and shows all of it but its end.
+  JobReport follow(const JobOptions& job, const std::atomic<bool>& interrupted,
+                   const std::function<JobReport(const JobCallbacks&)>& run);
+
   void show_plan(const JobOptions& job, const JobReport& report);
   void show_progress(const JobProgress& progress);
   /// Ends the line that a progress bar stands on.

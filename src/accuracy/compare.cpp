@@ -9,6 +9,7 @@
 #include "accuracy/run.h"
 #include "accuracy/summary.h"
 #include "accuracy/worst_frames.h"
+#include "base/temporary_folder.h"
 #include "pipeline/job.h"
 #include "pipeline/model_network.h"
 #include "pipeline/sample_pictures.h"
@@ -107,7 +108,7 @@ void compare_layers(const CompareOptions& options, const JobCallbacks& callbacks
 CompareReport run_compare(const CompareOptions& options, const JobCallbacks& callbacks,
                           const compiler::Target& target) {
   CompareReport report;
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("saccade-masks.");
   CompareOptions limited = options;
   for (JobOptions* job : {&limited.reference, &limited.other})
     job->frames = std::min(job->frames.value_or(options.frames), options.frames);

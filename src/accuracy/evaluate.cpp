@@ -6,6 +6,7 @@
 #include "accuracy/mask_job.h"
 #include "accuracy/run.h"
 #include "accuracy/summary.h"
+#include "base/temporary_folder.h"
 #include "media/convert.h"
 #include "media/decoder.h"
 #include "media/source.h"
@@ -134,7 +135,7 @@ std::optional<double> class_iou(const EvaluateOptions& options, const JobCallbac
 EvaluateReport run_evaluate(const EvaluateOptions& options, const JobCallbacks& callbacks,
                             const compiler::Target& target) {
   EvaluateReport report;
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("saccade-masks.");
   const std::vector<fs::path> pictures = pipeline::picture_files({.path = options.job.input});
   JobOptions job = options.job;
   job.input = pictures.front();

@@ -1,7 +1,5 @@
 #include "accuracy/mask_job.h"
 
-#include <stdlib.h>
-
 #include <charconv>
 #include <string>
 #include <system_error>
@@ -14,19 +12,6 @@
 namespace saccade::accuracy {
 
 namespace fs = std::filesystem;
-
-TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "saccade-masks.XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr)
-    throw Error(ErrorCode::io, name + ": cannot create a folder for masks; TMPDIR says where");
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
 
 MaskView MaskArray::at(std::int64_t i) const noexcept {
   const std::size_t picture = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);

@@ -12,20 +12,6 @@
 
 namespace saccade::accuracy {
 
-/// A folder that goes with its owner.
-class TemporaryFolder {
- public:
-  /// Throws Error(io).
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// Pictures x height x width.
 struct MaskArray {
   MappedFile file;

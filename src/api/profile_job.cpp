@@ -79,18 +79,9 @@ JobReport profile_job(const JobOptions& wanted, const ProfileOptions& profile, c
   Profiler profiler(profiler_options(profile, threads));
   JobCallbacks callbacks = given;
   callbacks.profiler = &profiler;
-  std::optional<Plan> plan;
-  pipeline::Measurements measured;
   const profile::HardwareCounters counters;
   profile::MemorySampler sampler(profiler.recorder());
-  JobReport report = pipeline::run(
-      options, callbacks,
-      [&] {
-        auto network = api::network_of(options, callbacks);
-        plan = *network->plan();
-        return network;
-      },
-      &measured);
+  auto [report, plan, measured] = api::run_measured(options, callbacks);
   sampler.stop();
   if (options.dry_run) return report;
   if (profiler.report().empty() && !report.interrupted)

@@ -20,19 +20,23 @@ std::unique_ptr<pipeline::Network> api::network_of(const JobOptions& options, co
                                  .window = options.window});
 }
 
+api::MeasuredJob api::run_measured(const JobOptions& options, const JobCallbacks& callbacks) {
+  MeasuredJob job;
+  job.report = pipeline::run(
+      options, callbacks,
+      [&] {
+        auto network = network_of(options, callbacks);
+        job.plan = *network->plan();
+        return network;
+      },
+      &job.measured);
+  return job;
+}
+
 JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {
   if (!options.detect_bottlenecks || options.dry_run)
     return pipeline::run(options, callbacks, [&] { return api::network_of(options, callbacks); });
-  std::optional<Plan> plan;
-  pipeline::Measurements measured;
-  JobReport report = pipeline::run(
-      options, callbacks,
-      [&] {
-        auto network = api::network_of(options, callbacks);
-        plan = *network->plan();
-        return network;
-      },
-      &measured);
+  auto [report, plan, measured] = api::run_measured(options, callbacks);
   profile::Trials trials;
   trials.encode = measured.encode_trial;
   api::add_trials(options, *plan, trials);

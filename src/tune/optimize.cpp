@@ -12,6 +12,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/temporary_folder.h"
 #include "platform/thread_pool.h"
 #include "tune/knobs.h"
 #include "tune/search.h"
@@ -19,27 +20,6 @@
 namespace saccade::tune {
 
 namespace {
-
-/// A folder for the outputs of the trials, which goes with the object.
-class TrialFolder {
- public:
-  TrialFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "saccade-trials-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorCode::io, name + ": cannot make a folder for the trials");
-    path_ = name;
-  }
-  ~TrialFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TrialFolder(const TrialFolder&) = delete;
-  TrialFolder& operator=(const TrialFolder&) = delete;
-  const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Sets a flag after some seconds, or when another flag is set.
 class Deadline {
@@ -214,7 +194,7 @@ class Optimizer {
     return measured;
   }
 
-  TrialFolder folder_;
+  TemporaryFolder folder_{"saccade-trials-"};  // for the outputs of the trials
   JobOptions job_;
   const OptimizeOptions& options_;
   const OptimizeCallbacks& callbacks_;

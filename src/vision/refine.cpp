@@ -42,6 +42,21 @@ void for_runs(const std::uint8_t* flags, int blocks, Body body) {
   }
 }
 
+/// The same for runs whose blocks were all marked in the row before, too (`slides`: their sums go on from
+/// there), or all not.
+template <class Body>
+void for_sliding_runs(const std::uint8_t* flags, const std::uint8_t* before, int blocks, Body body) {
+  const auto slides = [&](int block) { return before != nullptr && before[block] != 0; };
+  for_runs(flags, blocks, [&](int begin, int end) {
+    for (int block = begin; block < end;) {
+      int after = block + 1;
+      while (after < end && slides(after) == slides(block)) ++after;
+      body(block, after, slides(block));
+      block = after;
+    }
+  });
+}
+
 /// What lies beyond a row's ends repeats them.
 template <class T>
 void repeat_ends(T* row, int n, int before, int behind) noexcept {
@@ -254,15 +269,7 @@ void MaskRefiner::fit(const Maps& maps) const {
   for (int y = 0; y < cells_y_; ++y) {
     const std::uint8_t* columns = maps.flags(maps.model_columns, y);
     const std::uint8_t* before = y > 0 ? maps.flags(maps.model_columns, y - 1) : nullptr;
-    for (int block = 0; block < last;) {
-      if (columns[block] == 0) {
-        ++block;
-        continue;
-      }
-      const bool slides = before != nullptr && before[block] != 0;
-      int after = block + 1;
-      while (after < last && columns[after] != 0 && (before != nullptr && before[after] != 0) == slides)
-        ++after;
+    for_sliding_runs(columns, before, last, [&](int block, int after, bool slides) {
       const int begin = from(block), count = to(after) - begin;
       float* sums = maps.sums + begin;
       if (slides) {
@@ -275,8 +282,7 @@ void MaskRefiner::fit(const Maps& maps) const {
           kernels_->add_moments(line(maps.luma, y + k) + begin, line(maps.alpha, y + k) + begin, count, pitch,
                                 sums);
       }
-      block = after;
-    }
+    });
     float* slope = maps.row(maps.slope, y);
     float* offset = maps.row(maps.offset, y);
     const std::uint8_t* models = maps.flags(maps.models, y);
@@ -303,15 +309,7 @@ void MaskRefiner::smooth(const Maps& maps) const {
   for (int y = 0; y < cells_y_; ++y) {
     const std::uint8_t* columns = maps.flags(maps.smooth_columns, y);
     const std::uint8_t* before = y > 0 ? maps.flags(maps.smooth_columns, y - 1) : nullptr;
-    for (int block = 0; block < last;) {
-      if (columns[block] == 0) {
-        ++block;
-        continue;
-      }
-      const bool slides = before != nullptr && before[block] != 0;
-      int after = block + 1;
-      while (after < last && columns[after] != 0 && (before != nullptr && before[after] != 0) == slides)
-        ++after;
+    for_sliding_runs(columns, before, last, [&](int block, int after, bool slides) {
       const int begin = block == 0 ? -kLead : block * kCells,
                 count = (after == last ? n + kLead : after * kCells) - begin;
       for (const auto& [map, sums] :
@@ -325,8 +323,7 @@ void MaskRefiner::smooth(const Maps& maps) const {
         for (int k = -radius_; k <= radius_; ++k)
           kernels_->add(line(map, y + k) + begin, count, sums + begin);
       }
-      block = after;
-    }
+    });
     std::int16_t* slopes = maps.row(maps.slopes, y);
     std::int16_t* offsets = maps.row(maps.offsets, y);
     const std::uint8_t* wanted = maps.flags(maps.smooth, y);

@@ -18,35 +18,13 @@ using test::stream_value;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-/// As write_small_network, with one filter of layer `damaged` turned round; -1: none.
-void write_network(const std::filesystem::path& path, int damaged) {
-  testing::OnnxWriter onnx;
-  std::string x = "picture";
-  onnx.input(x, {1, 3, 24, 32});
-  for (int layer = 0; layer < 4; ++layer) {
-    const std::string name = std::to_string(layer);
-    const std::int64_t in = layer == 0 ? 3 : 8, out = layer == 3 ? 1 : 8;
-    std::vector<float> w(static_cast<std::size_t>(in * out * 9));
-    for (std::size_t i = 0; i < w.size(); ++i)
-      w[i] = static_cast<float>((i * 37 + static_cast<std::size_t>(layer) * 11) % 23) / 60.0f - 0.17f;
-    if (layer == damaged)
-      for (std::size_t i = 0; i < static_cast<std::size_t>(in * 9); ++i) w[i] = 0.4f - w[i];
-    onnx.constant("w" + name, {out, in, 3, 3}, std::span<const float>(w));
-    onnx.node("Conv", {x, "w" + name}, {"c" + name}, {testing::OnnxWriter::integers("pads", {1, 1, 1, 1})});
-    onnx.node(layer == 3 ? "Sigmoid" : "Relu", {"c" + name}, {layer == 3 ? "mask" : "r" + name});
-    x = "r" + name;
-  }
-  onnx.output("mask", {1, 1, 24, 32});
-  onnx.write(path);
-}
-
 struct CompareCommand : ::testing::Test {
   Scratch scratch, said;
   std::filesystem::path clip = scratch / "clip.mp4", model = scratch / "model.onnx";
 
   void SetUp() override {
     ffmpeg("-f lavfi -i testsrc2=s=96x64:r=25:d=0.6 -c:v libx264 -preset ultrafast {}", {clip});
-    write_network(model, -1);
+    testing::write_small_network(model);
   }
   testing::Result run(const std::vector<std::string>& arguments) {
     return testing::run_saccade(said.path(), arguments);
@@ -83,7 +61,7 @@ TEST_F(CompareCommand, WhatDoesNotMatterChangesNothing) {
 TEST_F(CompareCommand, TheDamagedLayerIsNamedAndTheWorstFramesAreDrawn) {
   for (const int damaged : {1, 3}) {
     const auto other = scratch / "damaged.onnx";
-    write_network(other, damaged);
+    testing::write_small_network(other, damaged);
     const json report =
         compared({"--with", "model=" + other.string(), "-o", (scratch / "worst").string(), "--worst", "2"});
     ASSERT_EQ(report["suspects"].size(), 1u) << report["layers"];
@@ -115,7 +93,7 @@ TEST_F(CompareCommand, PrecisionsAreLookedAtLayerByLayer) {
   EXPECT_GT(layer(report, "Conv_c1")["own_error"], 1e-5);
   EXPECT_LT(layer(report, "Conv_c1")["own_error"], 0.1);
   // A damaged network in bytes: still the same layer.
-  write_network(scratch / "damaged.onnx", 1);
+  testing::write_small_network(scratch / "damaged.onnx", 1);
   report = compared({"--with", "precision=int8", "--with", "model=" + (scratch / "damaged.onnx").string()});
   double most = 0;
   std::string name;

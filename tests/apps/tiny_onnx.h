@@ -128,8 +128,9 @@ inline void write_tiny_network(const std::filesystem::path& path) {
   onnx.write(path);
 }
 
-/// Three 3x3 convolutions of eight channels with relu, then one to one channel + sigmoid; 1x3x24x32 in.
-inline void write_small_network(const std::filesystem::path& path) {
+/// Three 3x3 convolutions of eight channels with relu, then one to one channel + sigmoid; 1x3x24x32 in. One
+/// filter of layer `damaged` is turned round; -1: none.
+inline void write_small_network(const std::filesystem::path& path, int damaged = -1) {
   OnnxWriter onnx;
   std::string x = "picture";
   onnx.input(x, {1, 3, 24, 32});
@@ -139,6 +140,8 @@ inline void write_small_network(const std::filesystem::path& path) {
     std::vector<float> w(static_cast<std::size_t>(in * out * 9));
     for (std::size_t i = 0; i < w.size(); ++i)
       w[i] = static_cast<float>((i * 37 + static_cast<std::size_t>(layer) * 11) % 23) / 60.0f - 0.17f;
+    if (layer == damaged)
+      for (std::size_t i = 0; i < static_cast<std::size_t>(in * 9); ++i) w[i] = 0.4f - w[i];
     onnx.constant("w" + name, {out, in, 3, 3}, std::span<const float>(w));
     onnx.node("Conv", {x, "w" + name}, {"c" + name}, {OnnxWriter::integers("pads", {1, 1, 1, 1})});
     onnx.node(layer == 3 ? "Sigmoid" : "Relu", {"c" + name}, {layer == 3 ? "mask" : "r" + name});

@@ -217,53 +217,48 @@ TEST_F(Live, AFailureEndsAJobWhoseInputIsSilent) {
   writer.join();
 }
 
-TEST_F(Live, WhatProbingHeldBackIsNotDropped) {
-  make("3");
-  const auto fifo = scratch / "camera", out = scratch / "out.mkv";
-  ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
-  // All at once; the job has a while to do for each picture, so that none would be left if they were dropped.
+/// A job of so many milliseconds a picture, on a pipe that `feed` writes `content` into.
+template <class Feed>
+JobReport run_from_pipe(const Scratch& scratch, const std::filesystem::path& content, int milliseconds,
+                        Feed feed) {
+  const auto fifo = scratch / "camera";
+  EXPECT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
   std::thread writer([&] {
     std::FILE* pipe = std::fopen(fifo.c_str(), "wb");
-    const std::string bytes = read_file(clip);
-    std::fwrite(bytes.data(), 1, bytes.size(), pipe);
+    feed(pipe, read_file(content));
     std::fclose(pipe);
   });
-  const auto slow = fake([](int x, int y, const float*) {
-    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const auto slow = fake([milliseconds](int x, int y, const float*) {
+    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     return 1.0f;
   });
-  JobOptions options = job(fifo, out, Effect::blur);
+  JobOptions options = job(fifo, scratch / "out.mkv", Effect::blur);
   options.live = true;
   options.threads = 1;
   const JobReport report = pipeline::run(options, {}, slow);
   writer.join();
+  return report;
+}
+
+TEST_F(Live, WhatProbingHeldBackIsNotDropped) {
+  make("3");
+  // All at once; the job has a while to do for each picture, so that none would be left if they were dropped.
+  const JobReport report = run_from_pipe(scratch, clip, 10, [](std::FILE* pipe, const std::string& bytes) {
+    std::fwrite(bytes.data(), 1, bytes.size(), pipe);
+  });
   EXPECT_EQ(report.frames, 75);
   EXPECT_EQ(report.dropped_frames, 0);
 }
 
 TEST_F(Live, WhatComesWhileTheJobIsTooSlowIsDroppedBehindAPipeToo) {
   make("30");
-  const auto fifo = scratch / "camera", out = scratch / "out.mkv";
-  ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
-  std::thread writer([&] {
-    std::FILE* pipe = std::fopen(fifo.c_str(), "wb");
-    const std::string bytes = read_file(clip);
+  const JobReport report = run_from_pipe(scratch, clip, 20, [](std::FILE* pipe, const std::string& bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += 4096) {
       std::fwrite(bytes.data() + at, 1, std::min<std::size_t>(4096, bytes.size() - at), pipe);
       std::fflush(pipe);
       std::this_thread::sleep_for(std::chrono::microseconds(500));
     }
-    std::fclose(pipe);
   });
-  const auto slow = fake([](int x, int y, const float*) {
-    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return 1.0f;
-  });
-  JobOptions options = job(fifo, out, Effect::blur);
-  options.live = true;
-  options.threads = 1;
-  const JobReport report = pipeline::run(options, {}, slow);
-  writer.join();
   EXPECT_EQ(report.frames + report.dropped_frames, 750);
   EXPECT_GT(report.dropped_frames, 0);
 }
