@@ -282,9 +282,9 @@ TEST_F(Part, LimitsAreHeldByHeaderAndByContent) {
 TEST_F(Part, AHugePictureIsRefusedByItsHeader) {
   const auto picture = scratch / "bomb.png";
   // 100000 x 100000 pixels, one byte of data.
-  const std::string head(
-      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\1\x86\xa0\0\1\x86\xa0\x8\x2\0\0\0\x6d\x5e\x9d\xbd\0\0\0\1IDAT\0", 46);
-  write_text(picture, head + std::string(200, 'x'));
+  constexpr char head[] =
+      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\1\x86\xa0\0\1\x86\xa0\x8\x2\0\0\0\x6d\x5e\x9d\xbd\0\0\0\1IDAT\0";
+  write_text(picture, std::string(head, sizeof(head) - 1) + std::string(200, 'x'));
   try {
     pipeline::run(job(picture, scratch / "out.png", Effect::blur), {}, bright());
     ADD_FAILURE() << "no error";

@@ -46,7 +46,7 @@ struct Optimize : testing::Test {
       report.frames_per_second = 1000 / time(options);
       report.precision.asked = options.precision;
       report.precision.mask_change = 0.0004;
-      report.peak_memory_bytes = 100'000'000 * (options.tokens + 1);
+      report.peak_memory_bytes = 100'000'000LL * (options.tokens + 1);
       return report;
     };
   }
