@@ -6,6 +6,7 @@
 - every option of every subcommand stands in docs/configuration.md;
 - scripts/fetch-model and `saccade fetch` know the same models with the same checksums.
 """
+import functools
 import json
 import pathlib
 import re
@@ -41,6 +42,7 @@ def undocumented_variables(root):
                 yield f"docs/environment-variables.md: nothing about the topic {topic}"
 
 
+@functools.cache
 def help_of(saccade, *words):
     return subprocess.run([saccade, *words, "--help"], check=True, capture_output=True, text=True).stdout
 
