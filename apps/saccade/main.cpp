@@ -2,11 +2,13 @@
 // code.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "command.h"
 #include "saccade/error.h"
 #include "settings/nearest.h"
@@ -101,6 +103,9 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // SVT-AV1 writes about itself to standard error and asks nobody but this variable. Later, with threads, it
+  // could not be set safely.
+  if (!log::enabled("ffmpeg")) ::setenv("SVT_LOG", "0", 0);
   try {
     const int code = dispatch(argc, argv);
     if (std::fflush(stdout) != 0) throw Error(ErrorCode::io, "cannot write to standard output");

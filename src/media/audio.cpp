@@ -10,6 +10,7 @@ extern "C" {
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "media/stream_plan.h"
 
@@ -48,6 +49,33 @@ AVSampleFormat choose_format(const AVCodec& codec, AVSampleFormat wanted) {
   return codec.sample_fmts[0];
 }
 
+/// Whether every channel has a place of its own or nearly so: a side and a back are the same to a room, and
+/// one in the middle of the back is both of its corners.
+bool has_place_for(std::uint64_t layout, std::uint64_t wanted) {
+  constexpr std::uint64_t kBack = AV_CH_BACK_LEFT | AV_CH_BACK_RIGHT;
+  constexpr std::uint64_t kSide = AV_CH_SIDE_LEFT | AV_CH_SIDE_RIGHT;
+  const bool around = (layout & kBack) == kBack || (layout & kSide) == kSide;
+  std::uint64_t missing = wanted & ~layout;
+  if (around && ((wanted & kBack) == 0 || (wanted & kSide) == 0)) missing &= ~(kBack | kSide);
+  if (around) missing &= ~std::uint64_t{AV_CH_BACK_CENTER};
+  return missing == 0;
+}
+
+/// Encoders take some layouts only, and say so when they are opened. In order: as it is, the smallest with a
+/// place for every channel, stereo.
+std::vector<std::uint64_t> other_layouts(const AVChannelLayout& wanted) {
+  constexpr std::uint64_t kUsual[] = {
+      AV_CH_LAYOUT_MONO,         AV_CH_LAYOUT_STEREO,       AV_CH_LAYOUT_SURROUND, AV_CH_LAYOUT_QUAD,
+      AV_CH_LAYOUT_5POINT0_BACK, AV_CH_LAYOUT_5POINT1_BACK, AV_CH_LAYOUT_6POINT1,  AV_CH_LAYOUT_7POINT1};
+  std::vector<std::uint64_t> layouts;
+  for (const std::uint64_t layout : kUsual) {
+    if (wanted.order == AV_CHANNEL_ORDER_NATIVE && has_place_for(layout, wanted.u.mask))
+      layouts.push_back(layout);
+  }
+  layouts.push_back(AV_CH_LAYOUT_STEREO);
+  return layouts;
+}
+
 }  // namespace
 
 AVCodecID substitute_audio(const AVOutputFormat& container) {
@@ -65,13 +93,11 @@ void AudioConverter::FifoDeleter::operator()(AVAudioFifo* fifo) const noexcept {
 AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool global_header) {
   const std::string name = avcodec_get_name(source.codecpar->codec_id);
   const AVCodec* decoder = avcodec_find_decoder(source.codecpar->codec_id);
-  const AVCodec* encoder = find_encoder(target);
-  if (decoder == nullptr || encoder == nullptr) {
+  if (decoder == nullptr || find_encoder(target) == nullptr) {
     throw Error(ErrorCode::unsupported, "cannot convert " + name + " sound to " + avcodec_get_name(target));
   }
   decoder_.reset(avcodec_alloc_context3(decoder));
-  encoder_.reset(avcodec_alloc_context3(encoder));
-  if (!decoder_ || !encoder_) throw Error(ErrorCode::limit, "out of memory for sound");
+  if (!decoder_) throw Error(ErrorCode::limit, "out of memory for sound");
   check(avcodec_parameters_to_context(decoder_.get(), source.codecpar), "sound");
   decoder_->pkt_timebase = source.time_base;
   check(avcodec_open2(decoder_.get(), decoder, nullptr), "cannot open the " + name + " decoder");
@@ -79,16 +105,15 @@ AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool gl
     av_channel_layout_default(&decoder_->ch_layout, decoder_->ch_layout.nb_channels);
   }
 
-  encoder_->sample_rate = choose_rate(*encoder, decoder_->sample_rate);
-  encoder_->sample_fmt = choose_format(*encoder, decoder_->sample_fmt);
-  check(av_channel_layout_copy(&encoder_->ch_layout, &decoder_->ch_layout), "sound");
-  encoder_->bit_rate = kBitRatePerChannel * std::max(1, encoder_->ch_layout.nb_channels);
-  encoder_->time_base = {1, encoder_->sample_rate};
-  if (global_header) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  if (target == AV_CODEC_ID_OPUS)
-    av_opt_set_int(encoder_->priv_data, "mapping_family", encoder_->ch_layout.nb_channels > 2 ? 1 : -1, 0);
-  check(avcodec_open2(encoder_.get(), encoder, nullptr),
-        std::string("cannot open the sound encoder ") + encoder->name);
+  int code = open_encoder(target, decoder_->ch_layout, global_header);
+  for (const std::uint64_t mask : other_layouts(decoder_->ch_layout)) {
+    if (code >= 0) break;
+    AVChannelLayout layout{};
+    check(av_channel_layout_from_mask(&layout, mask), "sound");
+    code = open_encoder(target, layout, global_header);
+  }
+  check(code, std::string("cannot open the sound encoder ") + find_encoder(target)->name);
+  (void)take_log();  // of layouts that were refused
 
   SwrContext* raw = nullptr;
   check(swr_alloc_set_opts2(&raw, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate,
@@ -102,6 +127,22 @@ AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool gl
 }
 
 AudioConverter::~AudioConverter() = default;
+
+/// FFmpeg's code; `encoder_` is usable where that is no error.
+int AudioConverter::open_encoder(AVCodecID target, const AVChannelLayout& layout, bool global_header) {
+  const AVCodec* encoder = find_encoder(target);
+  encoder_.reset(avcodec_alloc_context3(encoder));
+  if (!encoder_) throw Error(ErrorCode::limit, "out of memory for sound");
+  encoder_->sample_rate = choose_rate(*encoder, decoder_->sample_rate);
+  encoder_->sample_fmt = choose_format(*encoder, decoder_->sample_fmt);
+  check(av_channel_layout_copy(&encoder_->ch_layout, &layout), "sound");
+  encoder_->bit_rate = kBitRatePerChannel * std::max(1, encoder_->ch_layout.nb_channels);
+  encoder_->time_base = {1, encoder_->sample_rate};
+  if (global_header) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  if (target == AV_CODEC_ID_OPUS)
+    av_opt_set_int(encoder_->priv_data, "mapping_family", encoder_->ch_layout.nb_channels > 2 ? 1 : -1, 0);
+  return avcodec_open2(encoder_.get(), encoder, nullptr);
+}
 
 /// Resamples a decoded frame into the fifo; null: what the resampler still holds.
 void AudioConverter::take(const AVFrame* decoded) {

@@ -7,6 +7,7 @@
 
 #include "media/ffmpeg.h"
 
+struct AVChannelLayout;
 struct SwrContext;
 struct AVAudioFifo;
 
@@ -30,6 +31,7 @@ class AudioConverter {
   std::vector<PacketPtr> convert(const AVPacket* packet);
 
  private:
+  int open_encoder(AVCodecID target, const AVChannelLayout& layout, bool global_header);
   void take(const AVFrame* decoded);
   void encode_whole_frames(bool all, std::vector<PacketPtr>& packets);
   void send(const AVFrame* frame, std::vector<PacketPtr>& packets);

@@ -391,19 +391,31 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
   return choice;
 }
 
-void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
-                   EncoderOptions& options) {
+std::vector<std::string> fit_container(const AVOutputFormat& container, const AVStream& input,
+                                       const EncoderChoice& choice, EncoderOptions& options) {
   const std::string_view name = container.name;
   options.reorder = name != "avi" && !name.starts_with("asf");
   const AVRational rate = input.r_frame_rate, average = input.avg_frame_rate;
   // The unit of time is all that a Y4M file says of its rate.
-  const bool fixed = choice.codec->supported_framerates != nullptr || name == "yuv4mpegpipe";
-  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && !fixed)) return;
+  const bool timeless = name == "yuv4mpegpipe";
+  const bool fixed = choice.codec->supported_framerates != nullptr || timeless;
+  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && !fixed)) return {};
   // Where the pictures do not come evenly, AVI gets their own unit of time, and empty packets in between.
   constexpr double kTolerance = 0.01;
   const bool even =
       average.num <= 0 || average.den <= 0 || std::abs(av_q2d(average) / av_q2d(rate) - 1) < kTolerance;
   if (even || fixed) options.time_base = av_inv_q(rate);
+  if (even || !fixed) return {};
+  if (timeless) {
+    return {fmt::format(
+        "the pictures of the input do not come evenly, and a Y4M file knows no times: all of them are "
+        "written, each to be shown for 1/{:.5g} s (nut and matroska keep the times, on a pipe too)",
+        av_q2d(rate))};
+  }
+  return {fmt::format(
+      "the pictures of the input do not come evenly, which {} cannot express: they are moved to the nearest "
+      "1/{:.5g} s",
+      choice.codec->name, av_q2d(rate))};
 }
 
 namespace {

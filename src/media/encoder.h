@@ -54,9 +54,9 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                              const EncoderOptions& options, std::span<const AVPixelFormat> among = {});
 
 /// Sets what the container asks of the encoder's timing: AVI counts frames and, like ASF, has no place for a
-/// time of showing; MPEG-1, MPEG-2 and Y4M know fixed rates only.
-void fit_container(const AVOutputFormat& container, const AVStream& input, const EncoderChoice& choice,
-                   EncoderOptions& options);
+/// time of showing; MPEG-1, MPEG-2 and Y4M know fixed rates only. Returns what is lost by that, for the user.
+std::vector<std::string> fit_container(const AVOutputFormat& container, const AVStream& input,
+                                       const EncoderChoice& choice, EncoderOptions& options);
 
 /// Whether interlaced pictures of `format` stay what they are: coded as fields, and marked as such.
 bool carries_fields(const AVOutputFormat& container, const EncoderChoice& choice, const VideoFormat& format);

@@ -18,7 +18,7 @@ namespace saccade::media {
 
 namespace {
 
-constexpr std::int64_t kMaxHeldBytes = std::int64_t{32} << 20;
+constexpr std::int64_t kMaxHeldBytes = std::int64_t{12} << 20;
 constexpr std::int64_t kMaxMovieTimescale = 100'000'000;
 constexpr std::int64_t kMuxerDelayMicroseconds = 500'000;
 
@@ -365,6 +365,12 @@ void Muxer::finish() {
     for (PacketPtr& rest : tracks_[i].audio->convert(nullptr)) hold(std::move(rest), static_cast<int>(i));
   }
   release_until(INT64_MAX);
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    if (!tracks_[i].subtitles || tracks_[i].subtitles->refused() == 0) continue;
+    notices_.push_back(fmt::format(
+        "{} subtitles of stream {} of the input are damaged or cannot be converted: they are left out",
+        tracks_[i].subtitles->refused(), i));
+  }
   if (is_mov_family(*output_->oformat)) {
     for (std::size_t i = 0; i < tracks_.size(); ++i) {
       const Track& track = tracks_[i];

@@ -56,11 +56,12 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
+bool is_hidden(const fs::path& file) { return file.filename().string().starts_with('.'); }
+
 std::vector<ListedPicture> in_order(std::vector<fs::path> files) {
   std::erase_if(files, [](const fs::path& file) {
     std::error_code ignored;
-    return !is_picture_name(file) || file.filename().string().starts_with('.') ||
-           fs::is_directory(file, ignored);
+    return !is_picture_name(file) || is_hidden(file) || fs::is_directory(file, ignored);
   });
   std::sort(files.begin(), files.end(), before_by_name);
   std::vector<ListedPicture> list;
@@ -68,14 +69,16 @@ std::vector<ListedPicture> in_order(std::vector<fs::path> files) {
   return list;
 }
 
-std::vector<ListedPicture> matching(const fs::path& name) {
+std::vector<fs::path> matching(const fs::path& name) {
   glob_t matches{};
   const int code = ::glob(name.c_str(), 0, nullptr, &matches);
   std::vector<fs::path> files;
   for (std::size_t i = 0; code == 0 && i < matches.gl_pathc; ++i) files.emplace_back(matches.gl_pathv[i]);
   ::globfree(&matches);
-  return in_order(std::move(files));
+  return files;
 }
+
+bool is_glob(const fs::path& name) { return name.string().find_first_of("*?[") != std::string::npos; }
 
 std::vector<ListedPicture> numbered(const fs::path& name) {
   const FilePattern pattern = parse_pattern(name);
@@ -116,11 +119,11 @@ std::vector<ListedPicture> list_pictures(const fs::path& name) {
   const std::string text = name.string();
   const bool folder = fs::is_directory(name, ignored);
   if (!folder && (fs::exists(name, ignored) || text.find("://") != std::string::npos)) return {};
-  const bool pattern = text.find_first_of("*?[") != std::string::npos;
+  const bool pattern = is_glob(name);
   const bool series = is_picture_name(name) && name.filename().string().find('%') != std::string::npos;
   if (!folder && !pattern && !series) return {};
   std::vector<ListedPicture> list = folder    ? in_order(files_in(name))
-                                    : pattern ? matching(name)
+                                    : pattern ? in_order(matching(name))
                                               : numbered(name);
   if (list.empty()) {
     throw Error(ErrorCode::not_found,
@@ -129,6 +132,22 @@ std::vector<ListedPicture> list_pictures(const fs::path& name) {
                                : ": no picture has a name of this form"));
   }
   return list;
+}
+
+std::vector<fs::path> other_files(const fs::path& name) {
+  std::error_code ignored;
+  std::vector<fs::path> files;
+  if (fs::is_directory(name, ignored)) {
+    files = files_in(name);
+  } else if (!fs::exists(name, ignored) && is_glob(name)) {
+    files = matching(name);
+  }
+  std::erase_if(files, [](const fs::path& file) {
+    std::error_code error;
+    return is_picture_name(file) || is_hidden(file) || fs::is_directory(file, error);
+  });
+  std::sort(files.begin(), files.end(), before_by_name);
+  return files;
 }
 
 }  // namespace saccade::media

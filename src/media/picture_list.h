@@ -20,4 +20,7 @@ struct ListedPicture {
 /// name is that of a file, or of none of these. Throws Error(not_found) if there are no such pictures.
 std::vector<ListedPicture> list_pictures(const std::filesystem::path& name);
 
+/// The other files of such a folder or pattern, which have no part in the video. Without hidden ones.
+std::vector<std::filesystem::path> other_files(const std::filesystem::path& name);
+
 }  // namespace saccade::media

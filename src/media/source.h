@@ -46,6 +46,8 @@ class Source {
   bool still() const noexcept { return still_; }
   /// A file that can be opened once more and gives the same then.
   bool regular() const noexcept { return file_.regular() && pictures_.empty(); }
+  /// Many pictures that are a video together.
+  bool series() const noexcept { return !pictures_.empty(); }
   /// Bytes of a pipe or device that have come so far, read or not; -1 for other inputs.
   std::int64_t arrived() const noexcept { return file_.arrived(); }
   /// Numbers of a series of pictures that are not there.

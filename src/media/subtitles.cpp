@@ -51,8 +51,11 @@ PacketPtr SubtitleConverter::convert(const AVPacket& packet) {
   Subtitle subtitle;
   int got = 0;
   const PacketPtr input = share(packet);
-  if (avcodec_decode_subtitle2(decoder_.get(), &subtitle.value, &got, input.get()) < 0 || got == 0)
+  if (avcodec_decode_subtitle2(decoder_.get(), &subtitle.value, &got, input.get()) < 0) {
+    ++refused_;
     return nullptr;
+  }
+  if (got == 0) return nullptr;
   if (subtitle.value.num_rects == 0) return nullptr;
   // Encoders take times relative to pts; what was shown late is moved into pts itself.
   const std::int64_t start = subtitle.value.start_display_time;
@@ -64,11 +67,15 @@ PacketPtr SubtitleConverter::convert(const AVPacket& packet) {
   subtitle.value.start_display_time = 0;
   subtitle.value.end_display_time = static_cast<std::uint32_t>(length);
 
+  text_.resize(kMaxTextBytes);
+  const int size = avcodec_encode_subtitle(encoder_.get(), text_.data(), kMaxTextBytes, &subtitle.value);
+  if (size < 0) {
+    ++refused_;
+    return nullptr;
+  }
   PacketPtr out = make_packet();
-  check(av_new_packet(out.get(), kMaxTextBytes), "subtitles");
-  const int size = avcodec_encode_subtitle(encoder_.get(), out->data, out->size, &subtitle.value);
-  check(size, "cannot convert a subtitle");
-  av_shrink_packet(out.get(), size);
+  check(av_new_packet(out.get(), size), "subtitles");
+  if (size > 0) std::memcpy(out->data, text_.data(), static_cast<std::size_t>(size));
   out->pts = packet.pts == AV_NOPTS_VALUE ? packet.dts : packet.pts;
   if (out->pts != AV_NOPTS_VALUE) out->pts += av_rescale_q(start, {1, 1000}, time_base_);
   out->dts = out->pts;

@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "media/animation.h"
 #include "media/encoder.h"
 #include "media/picture_list.h"
+#include "media/still.h"
 #include "pipeline/batch.h"
 
 namespace saccade {
@@ -43,10 +45,38 @@ bool looks_like_media(const fs::path& path) {
          (media::is_picture_name(path) || is_among(extension_of(path), kVideos));
 }
 
+/// By its name; GIF and PNG files may be either, which their content tells.
+bool is_single_picture(const fs::path& file) {
+  const std::string extension = extension_of(file);
+  if (extension == ".gif" || extension == ".png") {
+    if (const auto animation = media::read_animation(file)) return animation->pictures < 2;
+  }
+  return media::is_picture_name(file);
+}
+
+/// The extension that --output-format asks for; "/" for a folder of pictures; "" where the job names none, or
+/// one that is not for inputs of this kind.
+std::string asked_extension(bool picture, const JobOptions& job) {
+  media::StillKind kind{};
+  if (media::parse_still_name(job.output_format, kind)) {
+    if (!picture) return kind == media::StillKind::webp ? ".webp" : "/";
+    return kind == media::StillKind::jpeg ? ".jpg" : std::string(".") + media::still_name(kind);
+  }
+  if (picture || job.output_format.empty()) return "";
+  const std::string_view all = media::choose_container("", false, job.output_format)->extensions;
+  return "." + std::string(all.substr(0, all.find(',')));
+}
+
 /// The result's name: that of the input, with an extension that can hold it.
-fs::path result_name(fs::path name, const JobOptions& job) {
+fs::path result_name(const fs::path& input, fs::path name, const JobOptions& job) {
   const std::string extension = extension_of(name);
-  if (media::is_picture_name(name)) {
+  const bool picture = is_single_picture(input);
+  if (const std::string asked = asked_extension(picture, job); asked == "/") {
+    return name.replace_extension("") / "";
+  } else if (!asked.empty()) {
+    return name.replace_extension(asked);
+  }
+  if (picture) {
     const bool jpeg =
         extension == ".jpg" || extension == ".jpeg" || extension == ".jpe" || extension == ".jfif";
     if (!jpeg || job.effect == Effect::remove) name.replace_extension(".png");
@@ -105,8 +135,8 @@ void take_pattern(const fs::path& pattern, std::vector<Found>& found) {
 }
 
 /// Without loss for a video's masks.
-fs::path mask_name(fs::path name) {
-  return name.replace_extension(media::is_picture_name(name) ? ".png" : ".mkv");
+fs::path mask_name(const fs::path& input, fs::path name) {
+  return name.replace_extension(is_single_picture(input) ? ".png" : ".mkv");
 }
 
 /// One of an item's outputs is no input, and nothing that is there already.
@@ -184,8 +214,8 @@ std::vector<BatchItem> plan_batch(const BatchOptions& options) {
   std::vector<BatchItem> items;
   std::map<fs::path, fs::path> taken;  // output -> input
   for (const Found& each : found) {
-    BatchItem item{each.input, options.output / result_name(each.name, options.job)};
-    if (masks) item.masks = options.job.mask_output / mask_name(each.name);
+    BatchItem item{each.input, options.output / result_name(each.input, each.name, options.job)};
+    if (masks) item.masks = options.job.mask_output / mask_name(each.input, each.name);
     bool again = false;
     for (const fs::path& output : {item.output, item.masks}) {
       if (output.empty()) continue;

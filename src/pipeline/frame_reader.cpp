@@ -60,6 +60,8 @@ void FrameReader::report_empty_range() const {
 }
 
 media::FramePtr FrameReader::next(std::vector<media::PacketPtr>& copied) {
+  paused_ = false;
+  copied_bytes_ = 0;
   if (!filter_) return decoded(copied);
   while (true) {
     if (media::FramePtr frame = filter_->receive()) return frame;
@@ -108,9 +110,14 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
     } else if (packet->stream_index == source_.video_index()) {
       decoder_->send(packet.get());
     } else {
+      copied_bytes_ += static_cast<std::size_t>(packet->size);
       copied.push_back(std::move(packet));
     }
     if (state_.options.strict) require_undamaged();
+    if (copied_bytes_ >= most_copied_) {
+      paused_ = true;
+      return nullptr;
+    }
   }
 }
 

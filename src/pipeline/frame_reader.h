@@ -26,6 +26,11 @@ class FrameReader {
   /// The next picture, or null at the end and where the job is cancelled. Packets of other streams that come
   /// before it are added to `copied`. Throws Error(media) for damage under `strict`, Error(limit).
   media::FramePtr next(std::vector<media::PacketPtr>& copied);
+  /// From now on next() gives null as well once packets of so many bytes have been added without a picture:
+  /// the pictures of a video may end, or pause, long before its sound does.
+  void bound_copied(std::size_t bytes) noexcept { most_copied_ = bytes; }
+  /// Whether next() gave null for that reason, and is to be asked again.
+  bool paused() const noexcept { return paused_; }
   /// Puts a filter between decoder and next(), `first` being the first picture that goes through it.
   void filter(std::unique_ptr<media::PictureFilter> filter, const AVFrame& first);
 
@@ -53,6 +58,8 @@ class FrameReader {
   std::unique_ptr<media::PictureFilter> filter_;
   bool filter_ended_ = false;
   bool input_done_ = false;
+  std::size_t most_copied_ = SIZE_MAX, copied_bytes_ = 0;
+  bool paused_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;
   std::optional<std::int64_t> last_seen_;  ///< outside of the range

@@ -331,6 +331,14 @@ void describe_input(JobState& state, const media::Source& source, const media::V
     summary += fmt::format(", {:.5g} fps", av_q2d(decoded.frame_rate));
   }
   state.report.input_summary = summary;
+  if (source.series()) {
+    if (const auto others = media::other_files(source.path()); !others.empty()) {
+      state.notice(fmt::format("{} other file{} beside the pictures {} no part in the video: {}{}",
+                               others.size(), others.size() == 1 ? "" : "s",
+                               others.size() == 1 ? "has" : "have", others.front().filename().string(),
+                               others.size() == 1 ? "" : ", ..."));
+    }
+  }
   state.report.assumptions.push_back("colour: " + describe_color(decoded));
   if (decoded.display_matrix) {
     static constexpr const char* kNames[] = {"",

@@ -46,7 +46,8 @@ class MaskVideo : public FrameOutput {
       converter_ = std::make_unique<media::FrameConverter>(masks, coded);
       pool_ = std::make_unique<media::FramePool>(coded.pixel_format, coded.width, coded.height);
     }
-    media::fit_container(container, source.video(), choice, encoder_options);
+    for (std::string& notice : media::fit_container(container, source.video(), choice, encoder_options))
+      notices.push_back(options.path.filename().string() + ": " + std::move(notice));
     encoder_ = std::make_unique<media::Encoder>(choice, coded, encoder_options,
                                                 (container.flags & AVFMT_GLOBALHEADER) != 0);
     media::StreamPlan plan;

@@ -228,8 +228,11 @@ std::unique_ptr<Worker> Processor::make_worker(int threads) const {
 /// The decoded picture in the form the effect works on; the picture itself where that is the same.
 media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const {
   const bool same = same_picture(flow_.decoded, decoded);
-  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format)
-    return media::share(decoded);
+  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format) {
+    media::FramePtr frame = media::share(decoded);
+    frame->format = flow_.work.pixel_format;  // without the disguise of a full range as a format of its own
+    return frame;
+  }
   const trace::StageClock::Scope timing(clocks_.convert);
   media::FramePtr frame = media::share(decoded);
   if (!same || flow_.work.pixel_format != flow_.decoded.pixel_format) {

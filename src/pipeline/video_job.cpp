@@ -1,5 +1,9 @@
 // A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and
 // in order, everything between them on as many threads as there are; the encoder has threads of its own.
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
 #include <fmt/format.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -39,6 +43,12 @@ constexpr int kSpareTokens = 2;
 constexpr int kBoundPerCpu = 4;
 /// Pictures of a live input that wait for the job.
 constexpr std::size_t kMostWaiting = 2;
+/// Of decoded and finished pictures under way, as long as that leaves this many streams: with many threads
+/// and large pictures memory would be their product.
+constexpr std::int64_t kMostPictureBytes = std::int64_t{128} << 20;
+constexpr int kFewestStreams = 4;
+/// Of packets of other streams that travel with one picture, or without one.
+constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 20;
 /// With fewer a sample, HLG and PQ show steps.
 constexpr int kHighDynamicRangeBits = 10;
 
@@ -51,6 +61,7 @@ struct Token {
   std::vector<media::PacketPtr>
       copied;  ///< packets of other streams that lay before this picture in the file
   FrameLabel label;
+  bool packets_only = false;                   ///< there was no picture among many packets
   std::chrono::steady_clock::time_point left;  ///< the last stage
   std::atomic<std::uint32_t> turn{0};
 
@@ -206,7 +217,9 @@ void VideoJob::open_output() {
   if (streaming && options.dry_run) return;
   if (resumable()) {
     if (!options.mask_output.empty())
-      throw Error(ErrorCode::unsupported, "a job with a second output cannot be resumable");
+      throw Error(ErrorCode::unsupported,
+                  "a job with a second output cannot be resumable; make the masks by a job of their own "
+                  "(--effect mask), which can be");
     SegmentSink::require_possible(options, *result_.container, source_.regular() && !streaming);
     if (!options.dry_run)
       folder_ = std::make_unique<WorkFolder>(options.output, options.resume, options.overwrite);
@@ -435,7 +448,7 @@ void VideoJob::open_encoder() {
     if (state_.options.detect_bottlenecks && frames_) trial_ = usual_video();
     return;
   }
-  media::fit_container(*result_.container, source_.video(), result_.choice, result_.encoder);
+  state_.notice(media::fit_container(*result_.container, source_.video(), result_.choice, result_.encoder));
   result_.format = flow_.result;
   state_.report.output_summary =
       fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, result_.choice.codec->name,
@@ -482,11 +495,16 @@ bool VideoJob::decode(Token& token) {
   } else {
     token.decoded = live_ ? live_->get(token.copied) : reader_.next(token.copied);
   }
-  for (; skip_ > 0 && token.decoded; --skip_) {
-    ++next_number_;
+  while (skip_ > 0 && (token.decoded || reader_.paused())) {
+    if (token.decoded) {
+      ++next_number_;
+      --skip_;
+    }
     token.decoded = reader_.next(token.copied);
     token.copied.clear();  // a job that is resumed reads them again
   }
+  token.packets_only = !token.decoded && !live_ && reader_.paused();
+  if (token.packets_only) return true;
   if (!token.decoded) {
     early_ = std::move(token.copied);  // what lies behind the last picture
     return false;
@@ -501,6 +519,7 @@ bool VideoJob::decode(Token& token) {
 }
 
 void VideoJob::process(Token& token) {
+  if (token.packets_only) return;
   std::unique_ptr<Worker> worker;
   {
     const std::lock_guard lock(workers_mutex_);
@@ -537,6 +556,7 @@ void VideoJob::encode(Token& token) {
     for (media::PacketPtr& packet : token.copied) sink_->copy(std::move(packet));
   }
   token.copied.clear();
+  if (token.packets_only) return;
   if (masks_ || frames_) {
     const trace::StageClock::Scope timing(state_.clocks.encode);
     if (masks_) masks_->write(std::move(token.mask), token.label);
@@ -642,7 +662,13 @@ struct EncodeStage {
 /// Pictures that are worked on at once.
 int VideoJob::streams() const noexcept {
   if (state_.options.streams > 0) return std::min(state_.options.streams, state_.threads);
-  return state_.options.mode == Mode::latency ? 1 : state_.threads;
+  if (state_.options.mode == Mode::latency) return 1;
+  std::int64_t bytes = 0;
+  for (const media::VideoFormat* format : {&flow_.decoded, &flow_.result})
+    bytes += av_image_get_buffer_size(format->pixel_format, format->width, format->height, 1);
+  const std::int64_t fit = kMostPictureBytes / std::max<std::int64_t>(1, bytes) - kSpareTokens;
+  return static_cast<int>(
+      std::min<std::int64_t>(state_.threads, std::max<std::int64_t>(kFewestStreams, fit)));
 }
 
 void VideoJob::run_stages() {
@@ -668,6 +694,8 @@ void VideoJob::run_stages() {
         },
         [this] { source_.stop(); }, kMostWaiting,
         [backlog = Backlog(source_)](const AVFrame& frame) mutable { return backlog.holds(frame); });
+  } else {
+    reader_.bound_copied(kMostCopiedBytes);
   }
   idle_before_ = platform::idle_cpu_seconds();
   started_.store(true, std::memory_order_release);

@@ -97,6 +97,7 @@ Transcoded transcode(const std::filesystem::path& from, const std::filesystem::p
   encoder->send(nullptr);
   drain();
   muxer->finish();
+  result.notices.insert(result.notices.end(), muxer->notices().begin(), muxer->notices().end());
   file.commit();
   result.damaged = decoder.damaged() + source.damaged_packets();
   result.retimed = decoder.retimed();
@@ -386,6 +387,69 @@ TEST(Transcode, SoundThatTheMuxerWouldRefuseIsConvertedOrKept) {
     EXPECT_EQ(stream_value(out, "v:0", "codec_name"), "h264") << out;
     EXPECT_EQ(frame_times(out).size(), 10u) << out;
   }
+}
+
+TEST(Transcode, SoundOfEveryLayoutFindsAPlaceForEachChannel) {
+  Scratch scratch;
+  struct Layout {
+    const char* name;
+    int channels;
+    const char* opus;   ///< channels of the result, as it knows a few layouts only
+    const char* codec;  ///< one that carries the layout
+  };
+  for (const Layout& layout : {Layout{"mono", 1, "1", "flac"},
+                               {"stereo", 2, "2", "flac"},
+                               {"2.1", 3, "6", "ac3"},
+                               {"4.0", 4, "5", "ac3"},
+                               {"quad(side)", 4, "4", "ac3"},
+                               {"5.0(side)", 5, "5", "ac3"},
+                               {"5.1", 6, "6", "flac"},
+                               {"5.1(side)", 6, "6", "ac3"},
+                               {"6.1", 7, "7", "flac"},
+                               {"7.1", 8, "8", "flac"}}) {
+    const auto in = scratch / (std::string(layout.name) + ".mkv"), out = scratch / "out.webm",
+               mp4 = scratch / "out.mp4";
+    // A tone in the last channel alone.
+    std::string tones;
+    for (int c = 1; c < layout.channels; ++c) tones += "0|";
+    tones += "0.5*sin(2*PI*100*t)";
+    ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=1 -f lavfi -i aevalsrc=" + tones + ":s=48000:d=1:c=" +
+               layout.name + " -c:v libx264 -preset ultrafast -c:a " + layout.codec + " {}",
+           {in});
+    for (const auto& target : {out, mp4}) {
+      std::filesystem::remove(target);
+      transcode(in, target);
+      EXPECT_EQ(stream_value(target, "a:0", "channels"),
+                target == out ? std::string(layout.opus) : std::to_string(layout.channels))
+          << layout.name << target;
+      const auto samples = samples_of(target, scratch);
+      EXPECT_NEAR(static_cast<double>(samples.size()) / 48000, 1, 0.05) << layout.name << target;
+    }
+    const std::string sound = scratch / "sound.raw";
+    ffmpeg("-i {} -vn -f s16le {}", {out, sound});
+    const std::string bytes = test::read_file(sound);
+    double loudest = 0;
+    for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
+      const int high = static_cast<signed char>(bytes[i + 1]);
+      loudest = std::max(loudest, static_cast<double>(std::abs(high)) / 128);
+    }
+    EXPECT_GT(loudest, 0.2) << layout.name << ": the last channel is lost";
+  }
+}
+
+TEST(Transcode, SubtitlesThatCannotBeConvertedAreLeftOutAndCounted) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv", out = scratch / "out.mp4";
+  // Longer than what a subtitle may be.
+  std::string words = "1\n00:00:00,100 --> 00:00:00,200\nfirst\n\n2\n00:00:00,300 --> 00:00:00,400\n";
+  for (int i = 0; i < 30'000; ++i) words += "<b>forty bytes of words in each of the lines</b>\n";
+  words += "\n3\n00:00:00,500 --> 00:00:00,600\nlast\n\n";
+  test::write_text(scratch / "words.srt", words);
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=1 -i {} -c:v libx264 -preset ultrafast -c:s srt {}",
+         {scratch / "words.srt", in});
+  const Transcoded result = transcode(in, out);
+  EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("1 subtitles of stream 1")));
+  EXPECT_EQ(frame_times(out).size(), 25u);
 }
 
 TEST(Transcode, AviKeepsTheFrameRate) {

@@ -72,6 +72,39 @@ TEST_F(Batch, FoldersPatternsAndNamesStandForFiles) {
   EXPECT_THAT(planned(options({in / "[ab].mp4"})), ElementsAre("[ab].mp4"));
 }
 
+TEST_F(Batch, NamesFollowTheContentAndTheFormatAskedFor) {
+  picture("one.gif");
+  picture("photo.jpg");
+  ffmpeg("-f lavfi -i testsrc2=s=64x48:r=10:d=0.3 {}", {in / "many.gif"});
+  video("clip.mkv");
+  const auto results = [&](const char* format) {
+    std::filesystem::remove_all(out);
+    BatchOptions o = options({in});
+    o.job.output_format = format;
+    if (*format == '\0') o.job.mask_output = scratch / "masks";
+    const BatchReport report = pipeline::run_batch(o, {}, bright());
+    for (const BatchResult& result : report.results)
+      EXPECT_EQ(result.state, BatchResult::State::done)
+          << result.item.input << ": " << (result.error ? result.error->what() : "");
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
+      if (entry.is_regular_file())
+        files.push_back(entry.path().lexically_relative(out).string() + " " +
+                        stream_value(entry.path(), "v:0", "codec_name"));
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  };
+  EXPECT_THAT(results(""), ElementsAre("clip.mkv h264", "many.mp4 h264", "one.png png", "photo.jpg mjpeg"));
+  EXPECT_THAT(std::filesystem::exists(scratch / "masks" / "one.png"), true);
+  EXPECT_THAT(results("tiff"),
+              testing::AllOf(testing::Contains("one.tiff tiff"), testing::Contains("photo.tiff tiff"),
+                             testing::Contains("clip/clip_000010.tiff tiff"),
+                             testing::Contains("many/many_000003.tiff tiff"), testing::SizeIs(2 + 10 + 3)));
+  EXPECT_THAT(results("webp"),
+              ElementsAre("clip.webp webp", "many.webp webp", "one.webp webp", "photo.webp webp"));
+}
+
 TEST_F(Batch, WhatWouldEndBadlyIsRefusedBeforeTheFirst) {
   for (const char* name : {"a.png", "a.bmp", "b.mp4"}) write_text(in / name, "?");
   write_text(in / "sub" / "b.mp4", "?");

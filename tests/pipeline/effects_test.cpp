@@ -167,6 +167,44 @@ TEST(Blur, LeavesNoForegroundColourOutside) {
   }
 }
 
+// Decoders name some forms in their own way (a full range as a format), others are converted first.
+TEST(Effects, TakeEveryFormThatPicturesAreDecodedTo) {
+  Scratch scratch;
+  struct Form {
+    const char *name, *encoder, *exact;  ///< exact: how pictures are compared, where nothing may change
+  };
+  constexpr Form kForms[] = {{"full.mp4", "-c:v libx264 -pix_fmt yuvj420p -color_range pc", "yuvj420p"},
+                             {"full.mov", "-c:v mjpeg -pix_fmt yuvj422p", "yuvj422p"},
+                             {"ten.mkv", "-c:v ffv1 -pix_fmt yuv422p10le", "yuv422p10le"},
+                             {"rgb.mkv", "-c:v ffv1 -pix_fmt bgr0", "rgb24"},
+                             {"alpha.mov", "-c:v prores_ks -pix_fmt yuva444p10le", "yuva444p10le"},
+                             {"gray.mkv", "-c:v ffv1 -pix_fmt gray", nullptr},
+                             {"palette.gif", "", nullptr},
+                             {"deep.mkv", "-c:v ffv1 -pix_fmt yuv420p16le", nullptr},
+                             {"packed.mov", "-c:v rawvideo -pix_fmt uyvy422", nullptr}};
+  for (const Form& form : kForms) {
+    const auto in = scratch / form.name;
+    ffmpeg("-f lavfi -i testsrc2=s=64x48:r=10:d=0.3 " + std::string(form.encoder) + " {}", {in});
+    for (const Effect effect :
+         {Effect::remove, Effect::blur, Effect::replace, Effect::mask, Effect::overlay}) {
+      JobOptions options = job(in, scratch / "out.mkv", effect);
+      options.overwrite = true;
+      options.encoder = "ffv1";
+      if (effect == Effect::replace) options.background = "#336699";
+      for (const bool mended : {false, true}) {
+        options.decontaminate = mended;
+        options.refine = mended ? -1.0f : 0.0f;
+        EXPECT_EQ(pipeline::run(options, {}, everything()).frames, 3) << form.name << effect_name(effect);
+        const bool kept = effect == Effect::blur || effect == Effect::replace;
+        if (kept && form.exact != nullptr) {
+          EXPECT_TRUE(raw_frames(options.output, form.exact) == raw_frames(in, form.exact))
+              << form.name << " " << effect_name(effect) << mended;
+        }
+      }
+    }
+  }
+}
+
 TEST(Options, AreCheckedByName) {
   Scratch scratch;
   const auto in = gray_clip(scratch);

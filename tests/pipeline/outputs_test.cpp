@@ -400,6 +400,27 @@ TEST_F(Outputs, FormatsOnAPipe) {
   }
 }
 
+TEST_F(Outputs, WhereTimesCannotBeWrittenThatIsSaidFirst) {
+  const auto clip = scratch_ / "vfr.mkv";
+  ffmpeg("-f lavfi -i testsrc2=s=64x48:r=25:d=2,select='lt(t,1)+not(mod(n,5))' -vsync vfr -c:v ffv1 {}",
+         {clip});
+  std::vector<std::string> planned;
+  JobCallbacks callbacks;
+  callbacks.planned = [&](const JobReport& report) { planned = report.notices; };
+  for (const auto& [name, said] : {std::pair{"a.y4m", "a Y4M file knows no times"},
+                                   {"a.mpg", "cannot express: they are moved to the nearest 1/25 s"},
+                                   {"a.mkv", ""}}) {
+    JobOptions options = job(clip, scratch_ / name, Effect::blur);
+    EXPECT_EQ(pipeline::run(options, callbacks, everything()).frames, 30) << name;
+    EXPECT_EQ(frame_times(options.output).size(), 30u) << name;
+    if (*said == '\0') {
+      EXPECT_THAT(planned, testing::Not(Contains(HasSubstr("do not come evenly")))) << name;
+    } else {
+      EXPECT_THAT(planned, Contains(HasSubstr(said))) << name;
+    }
+  }
+}
+
 TEST_F(Outputs, DryRunMakesNothing) {
   for (const char* name : {"dry.npy", "dry.gif", "dry.json"}) {
     JobOptions options = job(in_, scratch_ / name, Effect::mask);

@@ -143,6 +143,26 @@ TEST_F(Series, NamesAreSortedByTheirNumbers) {
   EXPECT_EQ(numbers.back(), 11);
 }
 
+TEST_F(Series, OtherFilesBesideThePicturesAreNamed) {
+  make(4, "png");
+  ffmpeg("-f lavfi -i testsrc2=s=64x48:r=25:d=0.2 -c:v ffv1 {}", {folder / "clip.mkv"});
+  write_text(folder / ".hidden.txt", "not spoken of");
+  int round = 0;
+  for (const auto& input : {folder, folder / "*"}) {
+    const JobReport report =
+        pipeline::run(lossless(input, scratch / (std::to_string(round++) + ".mkv")), {}, everything());
+    EXPECT_EQ(report.frames, 4) << input;
+    EXPECT_THAT(report.notices,
+                Contains(HasSubstr("1 other file beside the pictures has no part in the video: clip.mkv")))
+        << input;
+  }
+  write_text(folder / "a.txt", "");
+  EXPECT_THAT(pipeline::run(lossless(folder, scratch / "two.mkv"), {}, everything()).notices,
+              Contains(HasSubstr("2 other files beside the pictures have no part in the video: a.txt, ...")));
+  EXPECT_THAT(pipeline::run(lossless(folder / "*.png", scratch / "only.mkv"), {}, everything()).notices,
+              Not(Contains(HasSubstr("beside the pictures"))));
+}
+
 TEST_F(Series, PicturesInAndOut) {
   make(4, "png");
   JobOptions options = job(folder / "frame_%06d.png", scratch / "masks" / "m_%03d.png", Effect::mask);
