@@ -216,6 +216,13 @@ std::string job_table(const JobReport& report) {
     text += fmt::format(" ({:.2f} s of it before the first)", report.start_seconds);
   text += fmt::format(", {:.1f} fps, peak memory {:.0f} MB, {:.1f} MB written\n", report.frames_per_second,
                       megabytes(report.peak_memory_bytes), megabytes(report.output_bytes));
+  if (const MemoryReport& m = report.memory; m.contexts > 0)
+    text += fmt::format(
+        "planned memory {:.0f} MB: {:.0f} before the first frame (weights {:.1f}), {} x {:.1f} for networks, "
+        "{} x "
+        "{:.1f} for frames, {:.0f} in decoder and encoder\n",
+        megabytes(m.total()), megabytes(m.before), megabytes(m.weight_bytes), m.contexts,
+        megabytes(m.context_bytes), m.frames, megabytes(m.frame_bytes), megabytes(m.coder_bytes));
   text += fmt::format("{:<12}{:>10}{:>14}{:>8}\n", "stage", "CPU s", "ms a frame", "share");
   for (const StageReport& stage : report.stages) {
     const double frames = static_cast<double>(std::max<std::int64_t>(1, report.frames));
@@ -247,6 +254,15 @@ nlohmann::json job_json(const JobOptions& job, const JobReport& report) {
                          {"stages", stages},
                          {"limiting_stage", report.limiting_stage},
                          {"peak_memory_bytes", report.peak_memory_bytes},
+                         {"memory",
+                          {{"before_bytes", report.memory.before},
+                           {"weight_bytes", report.memory.weight_bytes},
+                           {"context_bytes", report.memory.context_bytes},
+                           {"contexts", report.memory.contexts},
+                           {"frame_bytes", report.memory.frame_bytes},
+                           {"frames", report.memory.frames},
+                           {"coder_bytes", report.memory.coder_bytes},
+                           {"planned_bytes", report.memory.total()}}},
                          {"output_bytes", report.output_bytes},
                          {"interrupted", report.interrupted},
                          {"dry_run", job.dry_run},

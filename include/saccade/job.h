@@ -63,6 +63,9 @@ struct JobOptions {
   LoadLimits limits;            ///< what it may ask for
   PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
   std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
+  /// Of the whole process while it works on a video: fewer pictures at once if need be, by planned sizes. 0:
+  /// no bound.
+  std::int64_t max_process_memory = 0;
   /// Of the network. int8 and automatic are decided on pictures, and remembered in the plan cache.
   Precision precision = Precision::fp32;
   std::filesystem::path calibration;    ///< video, picture or folder of pictures for that; empty: the input
@@ -171,6 +174,20 @@ struct StageReport {
   std::int64_t count = 0;
 };
 
+/// What a video was planned to take, in bytes, before its first frame.
+struct MemoryReport {
+  std::int64_t before = 0;         ///< resident already: program, model, packed weights, first frame
+  std::int64_t weight_bytes = 0;   ///< of these, the packed weights
+  std::int64_t context_bytes = 0;  ///< of each picture that is worked on: arena, scratch and planes
+  int contexts = 0;
+  std::int64_t frame_bytes = 0;  ///< of each frame under way: decoded and finished picture
+  int frames = 0;
+  std::int64_t coder_bytes = 0;  ///< pictures that decoder and encoder keep, estimated
+  std::int64_t total() const noexcept {
+    return before + contexts * context_bytes + frames * frame_bytes + coder_bytes;
+  }
+};
+
 struct JobReport {
   std::int64_t frames = 0;
   std::int64_t frames_before = 0;  ///< of these, finished by an earlier run
@@ -182,8 +199,9 @@ struct JobReport {
   std::optional<BottleneckReport> bottleneck;  ///< where it was asked for
   std::string limiting_stage;                  ///< where more speed would have helped most
   std::int64_t peak_memory_bytes = 0;          ///< of the process so far
-  bool interrupted = false;                    ///< `cancel` was set before the end
-  std::filesystem::path output;                ///< what was written; the partial file of an interrupted job
+  MemoryReport memory;
+  bool interrupted = false;      ///< `cancel` was set before the end
+  std::filesystem::path output;  ///< what was written; the partial file of an interrupted job
   std::int64_t output_bytes = 0;
 
   std::string input_summary;             ///< "1920x1080 h264 yuv420p, 29.97 fps"

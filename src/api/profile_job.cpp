@@ -110,8 +110,7 @@ JobReport profile_job(const JobOptions& wanted, const ProfileOptions& profile, c
   }
   if (options.detect_bottlenecks) {
     profile::Trials trials;
-    trials.encode = measured.encode_trial;
-    api::add_trials(options, *plan, trials);
+    api::add_trials(options, *plan, measured, trials);
     report.bottleneck = profile::judge(options, measured, facts, trials);
   }
   profile::write_report(profile.folder, profile::make_report(inputs));

@@ -38,8 +38,7 @@ JobReport run_job(const JobOptions& options, const JobCallbacks& callbacks) {
     return pipeline::run(options, callbacks, [&] { return api::network_of(options, callbacks); });
   auto [report, plan, measured] = api::run_measured(options, callbacks);
   profile::Trials trials;
-  trials.encode = measured.encode_trial;
-  api::add_trials(options, *plan, trials);
+  api::add_trials(options, *plan, measured, trials);
   const api::MachineLimits limits = api::measure_limits(*plan, report.isa, 1);
   report.bottleneck = profile::judge(options, measured, limits.facts, trials);
   return report;

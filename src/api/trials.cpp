@@ -1,14 +1,18 @@
 #include "trials.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "cpu/ceilings.h"
 #include "cpu/target.h"
 #include "pipeline/model_network.h"
+#include "platform/thread_pool.h"
 #include "runtime/plan.h"
 #include "trace/stage_clock.h"
 
@@ -17,6 +21,8 @@ namespace saccade::api {
 namespace {
 
 constexpr int kTrialRuns = 7;
+constexpr double kTrialSeconds = 0.3;  ///< of one contender, about
+constexpr double kMostCrowding = 2;
 
 /// A plan ready to run.
 struct Contender {
@@ -26,7 +32,10 @@ struct Contender {
       std::memset(inputs.back().raw(), 0, inputs.back().bytes());
     }
     for (const TensorInfo& info : plan.outputs()) outputs.emplace_back(info.dtype, info.shape);
+    const auto start = trace::thread_cpu_time();
     context.run(inputs, outputs);  // touches the memory
+    const double seconds = std::chrono::duration<double>(trace::thread_cpu_time() - start).count();
+    runs = std::clamp(static_cast<int>(kTrialSeconds / std::max(seconds, 1e-6)), 1, kTrialRuns);
   }
   void run() {
     const auto start = trace::thread_cpu_time();
@@ -41,6 +50,7 @@ struct Contender {
   Context context;
   std::vector<Tensor> inputs, outputs;
   std::vector<std::chrono::nanoseconds> times;
+  int runs = 1;  ///< that there is time for
 };
 
 /// The time of a run with other options over that of one with the job's, in turn. Nothing where there is no
@@ -55,13 +65,63 @@ std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, st
     const auto network = pipeline::make_network(
         Model::load(options.model, options.limits, options.plan_cache), cpu::target(), wanted);
     Contender now(plan), then(*network->plan());
-    for (int i = 0; i < kTrialRuns; ++i) {
+    for (int i = 0; i < std::min(now.runs, then.runs); ++i) {
       now.run();
       then.run();
     }
     return then.median() / now.median();
   } catch (const Error&) {
     return std::nullopt;  // a trial is no reason to fail
+  }
+}
+
+/// The time of a row of windows one by one over that in batches.
+std::optional<double> one_window_ratio(const JobOptions& options, const Plan& plan, int batch, int columns) {
+  try {
+    pipeline::NetworkOptions wanted;
+    wanted.max_isa = options.max_isa;
+    wanted.max_memory = options.max_memory;
+    wanted.window = options.window;
+    wanted.precision.asked = plan.impl().precision;
+    const auto one = pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache),
+                                            cpu::target(), wanted);
+    const auto many = one->with_input(one->input_width(), one->input_height(), batch);
+    if (many == nullptr) return std::nullopt;
+    Contender now(*many->plan()), then(*one->plan());
+    for (int i = 0; i < std::min(now.runs, then.runs); ++i) {
+      now.run();
+      then.run();
+    }
+    return then.median() * columns / (now.median() * ((columns - 1) / batch + 1));
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// One run after the other on this thread, and then on so many threads at once.
+double crowding_of(const Plan& plan, int threads) {
+  try {
+    Contender alone(plan);
+    std::vector<std::unique_ptr<Contender>> together;
+    for (int i = 0; i < threads; ++i) together.push_back(std::make_unique<Contender>(plan));
+    for (int i = 0; i < alone.runs; ++i) alone.run();
+    std::atomic<int> ready{0}, done{0};
+    std::vector<std::thread> workers;
+    for (const auto& contender : together) {
+      workers.emplace_back([&, own = contender.get()] {
+        // Whoever is done goes on until all are, so that each has had company all the time.
+        for (ready.fetch_add(1); ready.load() < threads;) std::this_thread::yield();
+        for (int i = 0; i < own->runs; ++i) own->run();
+        done.fetch_add(1);
+        while (done.load() < threads) own->context.run(own->inputs, own->outputs);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    double sum = 0;
+    for (const auto& contender : together) sum += contender->median();
+    return std::clamp(sum / threads / alone.median(), 1.0, kMostCrowding);
+  } catch (const std::exception&) {
+    return 1;  // no memory or threads for it
   }
 }
 
@@ -102,11 +162,24 @@ MachineLimits measure_limits(const Plan& plan, Isa isa, int threads) {
   return limits;
 }
 
-void add_trials(const JobOptions& options, const Plan& plan, profile::Trials& trials) {
+void add_trials(const JobOptions& options, const Plan& plan, const pipeline::Measurements& measured,
+                profile::Trials& trials) {
+  trials.encode = measured.encode_trial;
+  if (measured.batch > 1)
+    trials.infer_one_window = [&options, &plan, &measured] {
+      return one_window_ratio(options, plan, measured.batch, measured.columns);
+    };
   if (options.max_memory > 0)
     trials.infer_without_cap = [&options, &plan] {
       return time_ratio(options, plan, 0, plan.impl().precision);
     };
+  trials.infer_alone = [&plan]() -> std::optional<double> {
+    Contender one(plan);
+    for (int i = 0; i < one.runs; ++i) one.run();
+    return one.median();
+  };
+  if (const int cpus = platform::available_cpus(); cpus > 1)
+    trials.crowding = [&plan, cpus] { return crowding_of(plan, cpus); };
   const Isa isa = plan.impl().isa;
   if (options.precision == Precision::fp32 && (isa == Isa::amx || isa == Isa::avx512_bf16))
     trials.infer_bf16 = [&options, &plan] {

@@ -20,7 +20,8 @@ struct MachineLimits {
 /// Takes about half a second.
 MachineLimits measure_limits(const Plan& plan, Isa isa, int threads);
 
-/// `plan` is that of the job's network and outlives the trials.
-void add_trials(const JobOptions& options, const Plan& plan, profile::Trials& trials);
+/// `plan` is that of the job's network. All that is named outlives the trials.
+void add_trials(const JobOptions& options, const Plan& plan, const pipeline::Measurements& measured,
+                profile::Trials& trials);
 
 }  // namespace saccade::api

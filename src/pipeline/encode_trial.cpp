@@ -3,40 +3,66 @@
 #include <algorithm>
 #include <chrono>
 
+#include "media/convert.h"
 #include "trace/stage_clock.h"
 
 namespace saccade::pipeline {
 
 namespace {
 
-constexpr std::size_t kSkipped = 8;  // the start of a clip is often unlike the rest
+constexpr std::int64_t kSkipped = 8;  // the start of a clip is often unlike the rest
 constexpr std::size_t kMostBytes = std::size_t{96} << 20;
 constexpr std::size_t kMostTrialPictures = 30, kFewestTrialPictures = 4;
 constexpr std::size_t kEncoded = 60;
 
 }  // namespace
 
-void EncodeTrial::keep(const AVFrame& picture) {
-  if (seen_++ < kSkipped || pictures_.size() == kMostTrialPictures) return;
+void EncodeTrial::keep(const AVFrame& picture, std::int64_t number) {
+  if (number < kSkipped) return;
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() == kMostTrialPictures) return;
   const std::size_t bytes =
       static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height) * 2;
-  if ((pictures_.size() + 1) * bytes > kMostBytes && pictures_.size() >= kFewestTrialPictures) return;
-  pictures_.push_back(media::share(picture));
+  if ((kept_.size() + 1) * bytes > kMostBytes && kept_.size() >= kFewestTrialPictures) return;
+  kept_.push_back({number, media::share(picture)});
+}
+
+/// In order, in the form that the encoder takes.
+std::vector<media::FramePtr> EncodeTrial::converted() const {
+  std::vector<const Kept*> sorted;
+  for (const Kept& kept : kept_) sorted.push_back(&kept);
+  std::sort(sorted.begin(), sorted.end(), [](const Kept* a, const Kept* b) { return a->number < b->number; });
+  std::vector<media::FramePtr> pictures;
+  std::optional<media::FrameConverter> converter;
+  media::FramePool pool(plan_.format.pixel_format, plan_.format.width, plan_.format.height);
+  if (pictures_format_.pixel_format != plan_.format.pixel_format)
+    converter.emplace(pictures_format_, plan_.format);
+  for (const Kept* kept : sorted) {
+    if (!converter) {
+      pictures.push_back(media::share(*kept->picture));
+      continue;
+    }
+    pictures.push_back(pool.get());
+    converter->run(*kept->picture, *pictures.back());
+  }
+  return pictures;
 }
 
 std::optional<double> EncodeTrial::run(const std::string& preset) const {
-  if (pictures_.size() < kFewestTrialPictures) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() < kFewestTrialPictures) return std::nullopt;
   try {
+    const std::vector<media::FramePtr> pictures = converted();
     ResultPlan plan = plan_;
     plan.encoder.preset = preset;
     media::Encoder encoder = plan.open_encoder();
-    const std::int64_t step = std::max<std::int64_t>(1, pictures_[1]->pts - pictures_[0]->pts);
+    const std::int64_t step = std::max<std::int64_t>(1, pictures[1]->pts - pictures[0]->pts);
     const auto start = trace::process_cpu_time();
     // Forth and back, so that each picture is like the one before.
-    const std::size_t turn = 2 * (pictures_.size() - 1);
+    const std::size_t turn = 2 * (pictures.size() - 1);
     for (std::size_t i = 0; i < kEncoded; ++i) {
       const std::size_t place = i % turn;
-      const media::FramePtr picture = media::share(*pictures_[std::min(place, turn - place)]);
+      const media::FramePtr picture = media::share(*pictures[std::min(place, turn - place)]);
       picture->pts = static_cast<std::int64_t>(i) * step;
       picture->pkt_duration = step;
       encoder.send(picture.get());

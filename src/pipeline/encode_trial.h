@@ -1,6 +1,8 @@
 // What encoding would take with another preset, tried on a few of the job's own pictures.
 #pragma once
 
+#include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,18 +14,28 @@ namespace saccade::pipeline {
 
 class EncodeTrial {
  public:
-  explicit EncodeTrial(const ResultPlan& plan) : plan_(plan) {}
+  /// `pictures`: the format of those that are kept, which become what the plan wants.
+  EncodeTrial(const ResultPlan& plan, const media::VideoFormat& pictures)
+      : plan_(plan), pictures_format_(pictures) {}
 
-  /// Keeps the picture where there is room: neighbours, as many as fit some memory.
-  void keep(const AVFrame& picture);
+  /// Keeps the picture where there is room: neighbours, as many as fit some memory. Thread-safe; `number`
+  /// says where it belongs.
+  void keep(const AVFrame& picture, std::int64_t number);
   /// CPU seconds a picture; nothing where too few were kept or the encoder refuses. Nothing else should run
   /// meanwhile: what counts is the time of the whole process.
   std::optional<double> run(const std::string& preset) const;
 
  private:
+  struct Kept {
+    std::int64_t number = 0;
+    media::FramePtr picture;
+  };
+  std::vector<media::FramePtr> converted() const;
+
   ResultPlan plan_;
-  std::vector<media::FramePtr> pictures_;
-  std::size_t seen_ = 0;
+  media::VideoFormat pictures_format_;
+  mutable std::mutex mutex_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace saccade::pipeline

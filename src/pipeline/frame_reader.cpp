@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "pipeline/video_sink.h"
+#include "platform/cpu_use.h"
+
 namespace saccade::pipeline {
 
 FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state), source_(source) {
@@ -11,6 +14,7 @@ FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state)
 }
 
 void FrameReader::open_decoder() {
+  const platform::NamedThreads named(kDecoderThreads);
   decoder_ = std::make_unique<media::Decoder>(
       source_.video(), media::DecoderOptions{.threads = std::max(1, state_.options.decoder_threads),
                                              .max_pixels = state_.options.media_limits.max_pixels});

@@ -109,7 +109,7 @@ void report_stages(JobState& state) {
       {"encode", &clocks.encode}, {"write", &clocks.write}};
   double known_cpu = 0;
   for (const auto& [name, clock] : stages) known_cpu += clock->cpu_seconds();
-  state.measured.encoder_cpu = std::max(0.0, process_cpu - known_cpu);
+  if (!state.measured.delays_known) state.measured.encoder_cpu = std::max(0.0, process_cpu - known_cpu);
   double most = -1;
   for (const auto& [name, clock] : stages) {
     if (clock->count() == 0) continue;
@@ -123,9 +123,12 @@ void report_stages(JobState& state) {
   }
 }
 
-StageTime time_of(const trace::StageClock& clock) { return {clock.seconds(), clock.cpu_seconds()}; }
+StageTime time_of(const trace::StageClock& clock) {
+  return {clock.seconds(), clock.cpu_seconds(), clock.delay_seconds()};
+}
 StageTime without(const StageTime& whole, const StageTime& part) {
-  return {std::max(0.0, whole.wall - part.wall), std::max(0.0, whole.cpu - part.cpu)};
+  return {std::max(0.0, whole.wall - part.wall), std::max(0.0, whole.cpu - part.cpu),
+          std::max(0.0, whole.delay - part.delay)};
 }
 
 /// What the stages' clocks say; the job itself filled in the rest.
@@ -225,6 +228,8 @@ void check_options(const JobOptions& options) {
   require(options.effect != Effect::overlay || options.background.empty() ||
               vision::parse_rgb(options.background),
           fmt::format("'{}' is not a colour; write #rrggbb, r,g,b or a name", options.background));
+  require(options.max_process_memory >= 0,
+          fmt::format("a memory of {} bytes is negative", options.max_process_memory));
   require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
   std::error_code ignored;
@@ -374,10 +379,12 @@ void describe_parts(JobState& state, const Processor& processor) {
   state.report.assumptions.push_back(fmt::format(
       "{}: {} x {} of {}x{} pixels, at the picture's resolution", state.options.tile ? "tiles" : "windows",
       across.parts.size(), down.parts.size(), across.part, down.part));
-  if (state.options.window && network.batch() < state.options.window_batch) {
-    state.notice(fmt::format("the network takes one picture at a time: windows come in batches of {}, not {}",
-                             network.batch(), state.options.window_batch));
+  if (state.options.window && state.options.window_batch > 1 && network.batch() == 1 &&
+      across.parts.size() > 1) {
+    state.notice("the network takes one picture at a time, and so windows come one by one");
   }
+  state.measured.batch = network.batch();
+  state.measured.columns = static_cast<int>(across.parts.size());
 }
 
 PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks) {
@@ -419,6 +426,7 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
                  .measured = {},
                  .network_identity = {}};
   if (callbacks.profiler != nullptr) state.clocks.attach(callbacks.profiler->recorder());
+  if (measured != nullptr) state.clocks.watch_delays();
   state.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
   state.threads = options.threads > 0 ? options.threads : platform::available_cpus();
   state.report.spec = network->spec();

@@ -14,30 +14,38 @@ namespace {
 class PieceClock {
  public:
   explicit PieceClock(trace::StageClock& clock) noexcept : clock_(clock) {}
-  ~PieceClock() { clock_.add(wall_, cpu_); }
+  ~PieceClock() {
+    clock_.add(wall_, cpu_);
+    clock_.add_delay(delay_);
+  }
   PieceClock(const PieceClock&) = delete;
   PieceClock& operator=(const PieceClock&) = delete;
 
   class Piece {
    public:
     explicit Piece(PieceClock& clock) noexcept
-        : clock_(clock), start_(std::chrono::steady_clock::now()), cpu_start_(trace::thread_cpu_time()) {}
+        : clock_(clock),
+          delay_start_(clock.clock_.run_delay()),
+          start_(std::chrono::steady_clock::now()),
+          cpu_start_(trace::thread_cpu_time()) {}
     ~Piece() {
       clock_.wall_ += std::chrono::steady_clock::now() - start_;
       clock_.cpu_ += trace::thread_cpu_time() - cpu_start_;
+      clock_.delay_ += clock_.clock_.run_delay() - delay_start_;
     }
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
    private:
     PieceClock& clock_;
+    std::chrono::nanoseconds delay_start_;
     std::chrono::steady_clock::time_point start_;
     std::chrono::nanoseconds cpu_start_;
   };
 
  private:
   trace::StageClock& clock_;
-  std::chrono::nanoseconds wall_{0}, cpu_{0};
+  std::chrono::nanoseconds wall_{0}, cpu_{0}, delay_{0};
 };
 
 int channels_of(const InputSpec& input) noexcept { return input.order == ColorOrder::gray ? 1 : 3; }
@@ -67,7 +75,13 @@ PictureParts::PictureParts(const vision::PictureSpec& picture, const JobOptions&
 /// Pictures smaller than a tile are one, and windows may come several at a time.
 void PictureParts::fit_input(const JobOptions& options, int width, int height) {
   int input_width = network_->input_width(), input_height = network_->input_height();
-  const int batch = options.window ? std::max(1, options.window_batch) : 1;
+  int batch = 1;
+  if (options.window) {
+    // Those of one row go together: never more than there are, and as evenly as can be.
+    const int columns = static_cast<int>(axis(true, width, options).parts.size());
+    const int turns = (columns - 1) / std::max(1, options.window_batch) + 1;
+    batch = (columns - 1) / turns + 1;
+  }
   if (rules_) {
     const auto side = [](int pixels, int tile, const vision::TileRule& rule) {
       return std::min(tile, (pixels + rule.period - 1) / rule.period * rule.period);

@@ -24,4 +24,10 @@ void StageClocks::attach(trace::Recorder& to) {
   copy_packet = copy("copy of a packet");
 }
 
+void StageClocks::watch_delays() noexcept {
+  for (trace::StageClock* clock :
+       {&decode, &convert, &preprocess, &infer, &mask, &composite, &encode, &write, &read, &prepare})
+    clock->watch_delays();
+}
+
 }  // namespace saccade::pipeline

@@ -1,9 +1,5 @@
 // A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and
 // in order, everything between them on as many threads as there are; the encoder has threads of its own.
-extern "C" {
-#include <libavutil/imgutils.h>
-}
-
 #include <fmt/format.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_pipeline.h>
@@ -27,9 +23,11 @@ extern "C" {
 #include "pipeline/job_state.h"
 #include "pipeline/live_reader.h"
 #include "pipeline/mask_video.h"
+#include "pipeline/memory_plan.h"
 #include "pipeline/picture.h"
 #include "pipeline/segment_sink.h"
-#include "platform/machine.h"
+#include "pipeline/worker_pool.h"
+#include "platform/cpu_use.h"
 #include "platform/thread_pool.h"
 
 namespace saccade::pipeline {
@@ -38,15 +36,9 @@ namespace {
 
 namespace tbb = oneapi::tbb;
 
-/// Pictures under way beyond one a thread: one being decoded, one waiting for the encoder.
-constexpr int kSpareTokens = 2;
 constexpr int kBoundPerCpu = 4;
 /// Pictures of a live input that wait for the job.
 constexpr std::size_t kMostWaiting = 2;
-/// Of decoded and finished pictures under way, as long as that leaves this many streams: with many threads
-/// and large pictures memory would be their product.
-constexpr std::int64_t kMostPictureBytes = std::int64_t{128} << 20;
-constexpr int kFewestStreams = 4;
 /// Of packets of other streams that travel with one picture, or without one.
 constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 20;
 /// With fewer a sample, HLG and PQ show steps.
@@ -117,7 +109,7 @@ class VideoJob {
   void plan_masks_only();
   void open_encoder();
   void open_frames();
-  int streams() const noexcept;
+  void plan_concurrency();
   std::shared_ptr<EncodeTrial> usual_video() const;
   void run_stages();
   void finish_video();
@@ -127,8 +119,11 @@ class VideoJob {
   media::PictureFilterOptions needed_filter() const;
   void start_filter(const media::PictureFilterOptions& options);
   void process(Token& token);
+  void process(Token& token, Worker& worker);
   void encode(Token& token);
   void measure(int token_count);
+  void measure_threads();
+  double cpu_outside_stages() const;
   void report_progress();
   std::string_view busiest_stage() const;
   template <class F>
@@ -156,8 +151,8 @@ class VideoJob {
   std::deque<Token> tokens_;
   std::mutex tokens_mutex_;
   std::vector<Token*> free_tokens_;
-  std::mutex workers_mutex_;
-  std::vector<std::unique_ptr<Worker>> idle_workers_;
+  Concurrency concurrency_;
+  std::optional<WorkerPool> workers_;
   std::mutex decode_mutex_,
       encode_mutex_;  ///< never contended: they order a serial stage's visits from different threads
   std::int64_t next_number_ = 0;
@@ -166,7 +161,9 @@ class VideoJob {
   bool complete_ = false;             ///< an earlier run has finished all pictures
   std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
   std::chrono::steady_clock::time_point first_time_;
-  double idle_before_ = -1;
+  double idle_before_ = -1;                 ///< seconds of the CPUs
+  std::chrono::nanoseconds cpu_before_{0};  ///< of the process
+  double outside_stages_ = 0;               ///< CPU seconds of the process when the last frame was sent
 
   std::atomic<bool> started_{false};
   std::atomic<std::uint64_t> visits_{0};
@@ -185,6 +182,7 @@ void VideoJob::run() {
   read_first_frame();
   plan_pictures();
   open_encoder();
+  plan_concurrency();
   if (state_.callbacks.planned) state_.callbacks.planned(state_.report);
   if (state_.options.dry_run) return;
   if (sink_ && sink_->complete()) {
@@ -425,17 +423,20 @@ void VideoJob::open_frames() {
   state_.report.output_summary += "; masks: " + masks_->summary();
 }
 
-/// What a video would take where the job writes none: the usual encoder, on pictures as they were decoded.
+/// What a video would take where the job writes none: the usual encoder, on the pictures or masks that are
+/// written.
 std::shared_ptr<EncodeTrial> VideoJob::usual_video() const {
+  const media::VideoFormat written = bare_masks_ ? processor_->mask_format() : flow_.result;
   ResultPlan plan;
   plan.container = media::choose_container("usual.mp4", false);
   plan.encoder.crf = state_.options.crf;
   plan.encoder.threads = state_.options.threads;
-  plan.choice =
-      media::choose_encoder(*plan.container, flow_.decoded, false, plan.encoder, supported_formats());
   plan.format = flow_.decoded;
-  if (plan.choice.pixel_format != plan.format.pixel_format) return nullptr;
-  return std::make_shared<EncodeTrial>(plan);
+  plan.format.width = written.width;
+  plan.format.height = written.height;
+  plan.choice = media::choose_encoder(*plan.container, plan.format, false, plan.encoder, supported_formats());
+  plan.format.pixel_format = plan.choice.pixel_format;
+  return std::make_shared<EncodeTrial>(plan, written);
 }
 
 void VideoJob::open_encoder() {
@@ -464,7 +465,7 @@ void VideoJob::open_encoder() {
   } else {
     sink_ = std::make_unique<FileSink>(result_, source_, std::move(file_), state_.clocks);
   }
-  if (state_.options.detect_bottlenecks) trial_ = std::make_shared<EncodeTrial>(result_);
+  if (state_.options.detect_bottlenecks) trial_ = std::make_shared<EncodeTrial>(result_, result_.format);
   skip_ = sink_->pictures_before();
   state_.report.frames = state_.report.frames_before = skip_;
   notices_told_ = sink_->notices().size();
@@ -509,7 +510,6 @@ bool VideoJob::decode(Token& token) {
     early_ = std::move(token.copied);  // what lies behind the last picture
     return false;
   }
-  if (trial_ && !sink_) trial_->keep(*token.decoded);
   token.label = {next_number_++, static_cast<double>(token.decoded->pts - reader_.first_pts()) *
                                      av_q2d(flow_.decoded.time_base)};
   if (background_ && background_->moving()) {
@@ -520,18 +520,15 @@ bool VideoJob::decode(Token& token) {
 
 void VideoJob::process(Token& token) {
   if (token.packets_only) return;
-  std::unique_ptr<Worker> worker;
-  {
-    const std::lock_guard lock(workers_mutex_);
-    if (!idle_workers_.empty()) {
-      worker = std::move(idle_workers_.back());
-      idle_workers_.pop_back();
-    }
-  }
-  if (!worker) worker = processor_->make_worker(std::max(1, state_.threads / streams()));
+  workers_->run([&](Worker& worker) { process(token, worker); });
+  token.decoded.reset();
+  token.background.reset();
+}
+
+void VideoJob::process(Token& token, Worker& worker) {
   try {
-    token.result = processor_->run(*token.decoded, token.background.get(), *worker);
-    media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, *worker) : nullptr;
+    token.result = processor_->run(*token.decoded, token.background.get(), worker);
+    media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, worker) : nullptr;
     std::optional<trace::StageClock::Scope> timing, preparing;
     if (masks_ || frames_) {
       timing.emplace(state_.clocks.encode);
@@ -539,16 +536,13 @@ void VideoJob::process(Token& token) {
     }
     if (masks_) token.mask = masks_->prepare(media::share(*mask), token.label);
     if (frames_) {
+      if (trial_) trial_->keep(bare_masks_ ? *mask : *token.result, token.label.number);
       token.picture = frames_->prepare(bare_masks_ ? std::move(mask) : std::move(token.result), token.label);
       token.result.reset();
     }
   } catch (const Error& e) {
     throw e.within(fmt::format("frame {}", token.label.number));
   }
-  token.decoded.reset();
-  token.background.reset();
-  const std::lock_guard lock(workers_mutex_);
-  idle_workers_.push_back(std::move(worker));
 }
 
 void VideoJob::encode(Token& token) {
@@ -562,7 +556,7 @@ void VideoJob::encode(Token& token) {
     if (masks_) masks_->write(std::move(token.mask), token.label);
     if (frames_) frames_->write(std::move(token.picture), token.label);
   }
-  if (trial_ && sink_) trial_->keep(*token.result);
+  if (trial_ && sink_) trial_->keep(*token.result, token.label.number);
   if (sink_) sink_->write(*token.result);
   token.result.reset();
   ++state_.report.frames;
@@ -659,20 +653,18 @@ struct EncodeStage {
   }
 };
 
-/// Pictures that are worked on at once.
-int VideoJob::streams() const noexcept {
-  if (state_.options.streams > 0) return std::min(state_.options.streams, state_.threads);
-  if (state_.options.mode == Mode::latency) return 1;
-  std::int64_t bytes = 0;
-  for (const media::VideoFormat* format : {&flow_.decoded, &flow_.result})
-    bytes += av_image_get_buffer_size(format->pixel_format, format->width, format->height, 1);
-  const std::int64_t fit = kMostPictureBytes / std::max<std::int64_t>(1, bytes) - kSpareTokens;
-  return static_cast<int>(
-      std::min<std::int64_t>(state_.threads, std::max<std::int64_t>(kFewestStreams, fit)));
+/// How many pictures are worked on and under way at once, and the memory for them.
+void VideoJob::plan_concurrency() {
+  const media::EncoderOptions& encoder = result_.encoder;
+  const int held = sink_ ? encoder_pictures(result_.choice.codec->name, encoder.preset, encoder.threads) : 0;
+  const Network& network = processor_->parts() != nullptr ? processor_->parts()->network() : state_.network;
+  concurrency_ =
+      plan_memory(memory_needs(network.plan(), flow_.decoded, flow_.result, state_.threads, held), state_);
+  workers_.emplace(*processor_, concurrency_.streams, std::max(1, state_.threads / concurrency_.streams));
 }
 
 void VideoJob::run_stages() {
-  const int token_count = state_.options.tokens > 0 ? state_.options.tokens : streams() + kSpareTokens;
+  const int token_count = concurrency_.tokens;
   for (int i = 0; i < token_count; ++i) free_tokens_.push_back(&tokens_.emplace_back());
   first_time_ = std::chrono::steady_clock::now();
   // The scheduler would have no more threads than there are CPUs. The least of all jobs' bounds counts, so it
@@ -682,8 +674,8 @@ void VideoJob::run_stages() {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parallelism + 1);
   // With one picture at a time another thread decodes the next one and encodes the last one meanwhile. A live
   // input is waited for by a thread that would be missing elsewhere.
-  const bool one_at_a_time = streams() == 1 && state_.threads > 1;
-  tbb::task_arena arena(streams() + (one_at_a_time ? 1 : 0) + (state_.options.live ? 1 : 0));
+  const bool one_at_a_time = concurrency_.streams == 1 && state_.threads > 1;
+  tbb::task_arena arena(concurrency_.streams + (one_at_a_time ? 1 : 0) + (state_.options.live ? 1 : 0));
   const tbb::filter_mode process_mode =
       one_at_a_time ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
   if (state_.options.live) {
@@ -698,6 +690,7 @@ void VideoJob::run_stages() {
     reader_.bound_copied(kMostCopiedBytes);
   }
   idle_before_ = platform::idle_cpu_seconds();
+  cpu_before_ = trace::process_cpu_time();
   started_.store(true, std::memory_order_release);
   arena.execute([&] {
     tbb::parallel_pipeline(
@@ -721,13 +714,16 @@ void VideoJob::measure(int token_count) {
   Measurements& m = state_.measured;
   m.video = true;
   m.tokens = token_count;
-  m.streams = streams();
+  m.streams = concurrency_.streams;
   m.lanes = m.streams + (m.streams == 1 && state_.threads > 1 ? 1 : 0);
   m.decoder_threads = std::max(1, state_.options.decoder_threads);
   m.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  if (const double idle = platform::idle_cpu_seconds();
-      idle_before_ >= 0 && idle >= idle_before_ && m.seconds > 0)
-    m.idle_cpus = (idle - idle_before_) / m.seconds;
+  const double idle = platform::idle_cpu_seconds();
+  m.idle_cpus =
+      idle_before_ >= 0 && idle >= idle_before_ && m.seconds > 0 ? (idle - idle_before_) / m.seconds : -1;
+  if (m.seconds > 0)
+    m.own_cpus = std::chrono::duration<double>(trace::process_cpu_time() - cpu_before_).count() / m.seconds;
+  measure_threads();
   m.width = flow_.decoded.width;
   m.height = flow_.decoded.height;
   m.decoded_bits = av_pix_fmt_desc_get(flow_.decoded.pixel_format)->comp[0].depth;
@@ -740,6 +736,25 @@ void VideoJob::measure(int token_count) {
   if (trial_) m.encode_trial = [trial = trial_](const std::string& preset) { return trial->run(preset); };
   m.pictures = request_.form == OutputForm::pictures;
   if (m.pictures) m.picture_kind = media::still_name(request_.still);
+}
+
+/// CPU time of threads that are not the stages' own. Parts of a resumable job have had encoders of their own,
+/// which are gone.
+void VideoJob::measure_threads() {
+  Measurements& m = state_.measured;
+  if (resumable() || trace::thread_run_delay().count() < 0) return;
+  for (const platform::ThreadUse& thread : platform::thread_use()) {
+    m.delays_known = true;
+    if (thread.name == kEncoderThreads) m.encoder_cpu += thread.ran;
+    if (thread.name == kDecoderThreads || thread.name.starts_with("av:")) m.decoder_cpu += thread.ran;
+    if (thread.name == platform::kTeamThreads) m.helper_cpu += thread.ran;
+  }
+  outside_stages_ = cpu_outside_stages();
+}
+
+double VideoJob::cpu_outside_stages() const {
+  return std::chrono::duration<double>(trace::process_cpu_time()).count() -
+         state_.clocks.encode.cpu_seconds() - state_.clocks.write.cpu_seconds();
 }
 
 /// Drains the encoder and ends the file.
@@ -762,6 +777,8 @@ void VideoJob::finish() {
   if (masks_) masks_->finish();
   if (sink_) {
     finish_video();
+    if (state_.measured.delays_known)  // nobody else is at work any more
+      state_.measured.encoder_cpu += std::max(0.0, cpu_outside_stages() - outside_stages_);
   } else {
     frames_->finish();
     report.output_bytes = frames_->bytes_written();
@@ -780,6 +797,8 @@ void VideoJob::finish() {
   const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
   state_.measured.drain = std::max(0.0, busy - state_.measured.seconds);
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
+  if (workers_ && workers_->ran_out())
+    state_.notice("memory ran out: for a while fewer pictures were worked on at once");
   if (report.dropped_frames > 0) {
     state_.notice(fmt::format("{} frames of the live input were dropped: there was no time for them",
                               report.dropped_frames));

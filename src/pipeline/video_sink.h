@@ -10,8 +10,12 @@
 #include "media/ffmpeg.h"
 #include "media/stream_plan.h"
 #include "media/video_format.h"
+#include "platform/cpu_use.h"
 
 namespace saccade::pipeline {
+
+/// What threads of encoders and decoders are called.
+inline constexpr char kEncoderThreads[] = "saccade-encode", kDecoderThreads[] = "saccade-decode";
 
 /// What was decided about the result before the first picture.
 struct ResultPlan {
@@ -22,6 +26,7 @@ struct ResultPlan {
   media::VideoFormat format;  ///< of the pictures
 
   media::Encoder open_encoder() const {
+    const platform::NamedThreads named(kEncoderThreads);
     return {choice, format, encoder, (container->flags & AVFMT_GLOBALHEADER) != 0};
   }
 };

@@ -102,20 +102,19 @@ std::string cpu_name() {
 
 int machine_cpus() noexcept { return static_cast<int>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); }
 
-double idle_cpu_seconds() noexcept {
-  std::FILE* file = std::fopen("/proc/stat", "re");
-  if (file == nullptr) return -1;
-  unsigned long long user = 0, nice = 0, system = 0, idle = 0, waiting = 0;
-  const int got = std::fscanf(file, "cpu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting);
-  std::fclose(file);
-  const long ticks = ::sysconf(_SC_CLK_TCK);
-  return got == 5 && ticks > 0 ? static_cast<double>(idle + waiting) / static_cast<double>(ticks) : -1;
-}
-
 std::int64_t machine_memory() noexcept {
   const long pages = ::sysconf(_SC_PHYS_PAGES);
   const long size = ::sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? static_cast<std::int64_t>(pages) * size : 0;
+}
+
+std::int64_t resident_memory() noexcept {
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  long long size = 0, resident = 0;
+  const int got = std::fscanf(file, "%lld %lld", &size, &resident);
+  std::fclose(file);
+  return got == 2 ? std::int64_t{resident} * ::sysconf(_SC_PAGESIZE) : 0;
 }
 
 std::optional<std::int64_t> cgroup_memory_limit() {

@@ -18,12 +18,11 @@ std::string cpu_signature();
 /// Logical CPUs of the machine, whatever this process may use of them (see available_cpus()).
 int machine_cpus() noexcept;
 
-/// Seconds that CPUs of the machine had nothing to do, all together, since it started; negative where the
-/// system does not tell.
-double idle_cpu_seconds() noexcept;
-
 /// Bytes of physical memory; 0 if unknown.
 std::int64_t machine_memory() noexcept;
+
+/// Bytes of it that this process takes now; 0 if unknown.
+std::int64_t resident_memory() noexcept;
 
 /// The smallest limit among this process's control group and its parents (version 2, or the version 1 memory
 /// controller); nothing where there is none below the machine's memory.

@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "platform/cpu_use.h"
 #include "saccade/error.h"
 
 namespace saccade::platform {
@@ -63,6 +64,7 @@ void SpinBarrier::arrive_and_wait() noexcept {
 
 ThreadTeam::ThreadTeam(int threads) {
   workers_.reserve(static_cast<std::size_t>(std::max(threads, 1) - 1));
+  const NamedThreads named(kTeamThreads);
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error& e) {

@@ -23,6 +23,9 @@ class SpinBarrier {
   alignas(64) std::atomic<std::uint32_t> phase_{0};
 };
 
+/// What threads of teams are called.
+inline constexpr char kTeamThreads[] = "saccade-team";
+
 /// A team of `threads` including the caller. `run` is not reentrant and must be called by one thread at a
 /// time.
 class ThreadTeam {

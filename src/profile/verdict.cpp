@@ -22,6 +22,8 @@ constexpr std::size_t kMostSuggestions = 3;
 constexpr double kFarFromFloor = 2.5;
 /// Frames under way beyond those that are worked on, by default.
 constexpr int kSpareTokens = 2;
+/// Others that take so little of the machine are not worth a word.
+constexpr double kOthersWorth = 0.15;
 constexpr double kFullHd = 1920.0 * 1080;
 
 struct StageOf {
@@ -71,19 +73,26 @@ std::optional<std::size_t> preset_index(const std::string& name) {
 struct Candidate {
   std::string cause, stage;
   std::string setting, why;
-  double speedup = 1;
   bool deviates = false;  ///< from the defaults, or comes from outside: can be the cause
+  double speedup = 1;     ///< with the CPUs that there were
+  double alone = 1;       ///< with the machine to itself: what others do at the moment hides no cause
 };
 
 class Judge {
  public:
   Judge(const JobOptions& options, const pipeline::Measurements& measured, const NetworkFacts& network,
         const Trials& trials)
-      : options_(options), m_(measured), network_(network), trials_(trials), model_(model_of(measured)) {}
+      : options_(options),
+        m_(measured),
+        network_(network),
+        trials_(trials),
+        crowding_(trials.crowding ? std::max(1.0, trials.crowding()) : 1),
+        model_(model_of(measured, crowding_)) {}
 
   BottleneckReport run() {
     BottleneckReport report;
     now_ = model_.seconds_a_frame();
+    now_alone_ = alone(model_).seconds_a_frame();
     const double frames = static_cast<double>(std::max<std::int64_t>(1, m_.frames));
     const double wall = (m_.seconds + m_.drain) / frames;
     report.frames_per_second = wall > 0 ? 1 / wall : 0;
@@ -107,12 +116,16 @@ class Judge {
   }
 
  private:
-  double gain(const PipelineModel& changed) const {
-    const double then = changed.seconds_a_frame();
-    return then > 0 ? std::min(100.0, now_ / then) : 100;
+  static PipelineModel alone(PipelineModel model) {
+    model.cpus = model.machine_cpus;
+    return model;
   }
-  void add(Candidate candidate) {
-    if (candidate.speedup >= kWorth) candidates_.push_back(std::move(candidate));
+  static double ratio(double now, double then) { return then > 0 ? std::min(100.0, now / then) : 100; }
+  double gain(const PipelineModel& changed) const { return ratio(now_, changed.seconds_a_frame()); }
+  void add(Candidate candidate, const PipelineModel& changed) {
+    candidate.speedup = gain(changed);
+    candidate.alone = ratio(now_alone_, alone(changed).seconds_a_frame());
+    if (std::max(candidate.speedup, candidate.alone) >= kWorth) candidates_.push_back(std::move(candidate));
   }
 
   void stages(BottleneckReport& report) const {
@@ -131,25 +144,29 @@ class Judge {
   PipelineModel with_threads(int threads) const {
     PipelineModel changed = model_;
     changed.lanes = changed.streams = threads;
+    if (changed.infer_threads > 1 && trials_.infer_alone)
+      changed.infer.cpu = trials_.infer_alone().value_or(changed.infer.cpu);
     changed.infer_threads = 1;
-    changed.tokens = std::max(m_.tokens, threads + kSpareTokens);
+    if (options_.tokens == 0) changed.tokens = threads + kSpareTokens;
     return changed;
+  }
+
+  /// The encoder with so many threads; with one it encodes on the thread that hands pictures over.
+  void set_encoder_threads(PipelineModel& changed, int threads) const {
+    changed.encoder_threads = std::max(changed.encoder_threads, threads);
+    if (m_.encoder_threads != 1) return;
+    changed.encoder_cpu += changed.encode.cpu;
+    changed.encode.cpu = 0;
   }
 
   void consider_threads() {
     if (m_.threads >= m_.cpus) return;
     PipelineModel changed = with_threads(m_.cpus);
     if (!m_.video) changed.infer_threads = m_.cpus;
-    changed.encoder_threads = std::max(changed.encoder_threads, m_.cpus);
-    // Where others compete for the CPUs, more threads get a larger share.
-    changed.cpus = std::min<double>(m_.cpus, changed.cpus * m_.cpus / m_.threads);
-    if (m_.encoder_threads == 1) {  // it encoded on the thread that handed pictures over
-      changed.encoder_cpu += changed.encode.cpu;
-      changed.encode.cpu = 0;
-    }
+    if (options_.encoder_threads == 0) set_encoder_threads(changed, m_.cpus);
     add({"few-threads", "schedule", fmt::format("--threads {}", m_.cpus),
-         fmt::format("{} of the {} CPUs that this job may use had a thread", m_.threads, m_.cpus),
-         gain(changed), true});
+         fmt::format("{} of the {} CPUs that this job may use had a thread", m_.threads, m_.cpus), true},
+        changed);
   }
 
   void consider_streams() {
@@ -157,7 +174,8 @@ class Judge {
     add({"few-streams", "schedule", "--mode throughput",
          fmt::format("{} threads shared {} frame{}, which is slower than a frame for each", m_.threads,
                      m_.streams, m_.streams == 1 ? "" : "s"),
-         gain(with_threads(m_.threads)), true});
+         true},
+        with_threads(m_.threads));
   }
 
   void consider_tokens() {
@@ -167,47 +185,41 @@ class Judge {
     add({"few-frames-under-way", "schedule", fmt::format("--tokens {}", changed.tokens),
          fmt::format("only {} frame{} could be under way at once, so stages waited for each other", m_.tokens,
                      m_.tokens == 1 ? "" : "s"),
-         gain(changed), true});
+         true},
+        changed);
   }
 
   void consider_coders_threads() {
     if (!m_.encoder.empty() && options_.encoder_threads > 0 && options_.encoder_threads < m_.cpus) {
       PipelineModel changed = model_;
-      changed.encoder_threads = m_.cpus;
-      if (m_.encoder_threads == 1) {
-        changed.encoder_cpu += changed.encode.cpu;
-        changed.encode.cpu = 0;
-      }
+      set_encoder_threads(changed, m_.cpus);
       add({"few-encoder-threads", "encode", fmt::format("--encoder-threads {}", m_.cpus),
-           fmt::format("the encoder had {} of {} CPUs", options_.encoder_threads, m_.cpus), gain(changed),
-           true});
+           fmt::format("the encoder had {} of {} CPUs", options_.encoder_threads, m_.cpus), true},
+          changed);
     }
     if (m_.decoder_threads == 1 && m_.cpus > 1) {
       PipelineModel changed = model_;
       changed.decoder_threads = m_.cpus;
       add({"decoding", "decode", fmt::format("--decoder-threads {}", m_.cpus),
-           "frames are decoded one at a time, on one thread", gain(changed), false});
+           "frames are decoded one at a time, on one thread", false},
+          changed);
     }
   }
 
   void consider_others() {
-    PipelineModel changed = model_;
-    changed.cpus = m_.cpus;
-    if (model_.cpus < 0.8 * m_.cpus)
-      add({"oversubscribed", "schedule", "leave this job the machine",
-           fmt::format("other programs took {:.1f} of the {} CPUs", m_.cpus - model_.cpus, m_.cpus),
-           gain(changed), true});
-    if (m_.threads > 2 * m_.cpus)
-      add({"oversubscribed", "schedule", fmt::format("--threads {}", m_.cpus),
-           fmt::format("{} threads share {} CPUs", m_.threads, m_.cpus), kWorth, false});
+    const double others = m_.cpus - model_.cpus;
+    if (others > kOthersWorth * m_.cpus)
+      add({"busy-machine", "schedule", "leave this job the machine",
+           fmt::format("other programs kept {:.1f} of the {} CPUs busy", others, m_.cpus), true},
+          alone(model_));
   }
 
   void consider_input() {
     PipelineModel changed = model_;
     changed.read.wait = 0;
     add({"slow-input", "read", "copy the input to a fast local disk first",
-         fmt::format("each frame waited {:.1f} ms for bytes of the input", model_.read.wait * 1e3),
-         gain(changed), true});
+         fmt::format("each frame waited {:.1f} ms for bytes of the input", model_.read.wait * 1e3), true},
+        changed);
   }
 
   /// Everything that is done pixel by pixel at the picture's own size.
@@ -225,7 +237,8 @@ class Judge {
              "pictures of {}x{} have {:.1f} times the pixels of 1080p, and the network looks at a small copy "
              "of them anyway",
              m_.width, m_.height, 1 / part),
-         gain(changed), true});
+         true},
+        changed);
   }
 
   void consider_encoder() {
@@ -238,7 +251,8 @@ class Judge {
     const double now = model_.encode.cpu + model_.encoder_cpu;
     double then = now * kPresets[faster].second / kPresets[*index].second;
     if (trials_.encode) {
-      if (const auto measured = trials_.encode(kPresets[faster].first)) then = std::min(now, *measured);
+      if (const auto measured = trials_.encode(kPresets[faster].first))
+        then = std::min(now, *measured / crowding_);  // on all CPUs at once
     }
     PipelineModel changed = model_;
     const double ratio = now > 0 ? then / now : 1;
@@ -247,7 +261,8 @@ class Judge {
     add({"encoder-preset", "encode", fmt::format("--preset {}", kPresets[faster].first),
          fmt::format("preset {} takes {:.1f} ms of CPU a frame, {} {:.1f} ms", preset, now * 1e3,
                      kPresets[faster].first, then * 1e3),
-         gain(changed), *index > kVeryfast});
+         *index > kVeryfast},
+        changed);
   }
 
   void consider_pictures() {
@@ -259,26 +274,30 @@ class Judge {
       constexpr double kJpeg = 0.15;  // of PNG's time
       jpeg.prepare.cpu *= kJpeg;
       add({"picture-output", "pictures", "--output-format jpg",
-           "JPEG takes about a seventh of PNG's time, at the price of exactness", gain(jpeg), false});
+           "JPEG takes about a seventh of PNG's time, at the price of exactness", false},
+          jpeg);
     }
     changed.convert = {};           // a video mostly keeps the form that it was decoded in
     constexpr double kVideo = 0.3;  // of a PNG's time, where nothing could be tried
     double encoding = kVideo * model_.prepare.cpu;
-    if (trials_.encode) encoding = trials_.encode("").value_or(encoding);
+    if (trials_.encode) {
+      if (const auto measured = trials_.encode("")) encoding = *measured / crowding_;
+    }
     changed.encoder_cpu += encoding;
     add({"picture-output", "pictures", "a video as output (.mp4, or .mkv with FFV1)",
          fmt::format(
              "a picture file for each frame takes {:.1f} ms of CPU, a frame of a video about {:.1f} ms",
              model_.prepare.cpu * 1e3, encoding * 1e3),
-         gain(changed), true});
+         true},
+        changed);
   }
 
   void consider_output() {
     PipelineModel changed = model_;
     changed.write.wait = 0;
     add({"slow-output", "write", "write to a fast local disk",
-         fmt::format("each frame waited {:.1f} ms for the output to take it", model_.write.wait * 1e3),
-         gain(changed), true});
+         fmt::format("each frame waited {:.1f} ms for the output to take it", model_.write.wait * 1e3), true},
+        changed);
   }
 
   void consider_network() {
@@ -294,18 +313,52 @@ class Judge {
              fmt::format(
                  "the bound of memory left only slower kernels: {:.1f} ms a frame, without it {:.1f} ms",
                  model_.infer.cpu * 1e3, then * 1e3),
-             gain(with_infer(then)), true});
+             true},
+            with_infer(then));
       }
     }
+    if (m_.batch > 1 && trials_.infer_one_window) {
+      if (const auto share = trials_.infer_one_window()) {
+        const double then = *share * model_.infer.cpu;
+        add({"large-batch", "infer", "--window-batch 1",
+             fmt::format(
+                 "{} windows at once take {:.1f} ms a frame, one at a time {:.1f} ms: caches hold no more",
+                 m_.batch, model_.infer.cpu * 1e3, then * 1e3),
+             true},
+            with_infer(then));
+      }
+    }
+    consider_smaller_network();
     if (options_.precision == Precision::fp32 && trials_.infer_bf16) {
       if (const auto share = trials_.infer_bf16()) {
         const double then = *share * model_.infer.cpu;
         add({"precision", "infer", "--precision auto",
              fmt::format("this CPU computes bf16 faster: {:.1f} ms a frame instead of {:.1f} ms", then * 1e3,
                          model_.infer.cpu * 1e3),
-             gain(with_infer(then)), true});
+             true},
+            with_infer(then));
       }
     }
+  }
+
+  /// Where the network limits, and is not at home in the caches.
+  void consider_smaller_network() {
+    if (!network_.known || std::max(network_.large_share, network_.memory_share) <= 0.5 ||
+        limiting_stage().cost != &PipelineModel::infer)
+      return;
+    PipelineModel changed = model_;
+    changed.infer = {};
+    const bool waits =
+        network_.memory_share > 0.5 || model_.infer.cpu * 1e9 > kFarFromFloor * network_.floor_ns;
+    add({waits ? "memory-bound" : "large-network", "infer", "a smaller network",
+         fmt::format(
+             "{:.1f} ms of CPU a frame; most of its layers move more bytes than the core's second cache "
+             "({:.1f} MB) holds: weights {:.1f} MB, activations {:.1f} MB{}",
+             model_.infer.cpu * 1e3, static_cast<double>(network_.cache_bytes) / 1e6,
+             static_cast<double>(network_.weight_bytes) / 1e6,
+             static_cast<double>(network_.arena_bytes) / 1e6, waits ? ", and it waits for them" : ""),
+         false},
+        changed);
   }
 
   void consider_mask() {
@@ -315,7 +368,8 @@ class Judge {
       if (options_.decontaminate) changed.composite.cpu *= 0.4;
       add({"refinement", options_.refine != 0 ? "mask" : "composite",
            options_.refine != 0 ? "no --refine" : "no --decontaminate",
-           "edges cost more than the rest of the mask", gain(changed), false});
+           "edges cost more than the rest of the mask", false},
+          changed);
     }
   }
 
@@ -326,8 +380,9 @@ class Judge {
       const Cost& cost = model_.*kStages[i].cost;
       const bool encode = kStages[i].cost == &PipelineModel::encode;
       // Where several stages would gain alike, the one that takes most time.
-      const double free = gain(without(model_, kStages[i])) +
-                          1e-3 * (cost.wall() + (encode ? model_.encoder_cpu : 0)) / std::max(now_, 1e-12);
+      const double free =
+          gain(without(model_, kStages[i])) +
+          1e-3 * (cost.cpu + cost.wait + (encode ? model_.encoder_cpu : 0)) / std::max(now_, 1e-12);
       if (free > most) {
         most = free;
         best = i;
@@ -340,16 +395,22 @@ class Judge {
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.speedup > b.speedup; });
     // What can be changed here comes before what others do.
-    auto planted = std::find_if(candidates_.begin(), candidates_.end(), [](const Candidate& c) {
-      return c.deviates && c.speedup >= kCause && c.cause != "oversubscribed";
-    });
-    if (planted == candidates_.end())
-      planted = std::find_if(candidates_.begin(), candidates_.end(),
-                             [](const Candidate& c) { return c.deviates && c.speedup >= kCause; });
-    if (planted != candidates_.end()) {  // what is to blame comes first
-      std::rotate(candidates_.begin(), planted, planted + 1);
-      planted = candidates_.begin();
+    const auto blame = [](const Candidate& c) { return c.deviates ? c.alone : 0; };
+    const auto planted =
+        std::max_element(candidates_.begin(), candidates_.end(),
+                         [&](const Candidate& a, const Candidate& b) { return blame(a) < blame(b); });
+    std::optional<Candidate> cause;
+    if (planted != candidates_.end() && blame(*planted) >= kCause) cause = *planted;
+    if (!cause) {
+      for (const Candidate& c : candidates_)
+        if (c.cause == "busy-machine" && c.speedup >= kCause) cause = c;
     }
+    // What is to blame comes first.
+    std::stable_partition(candidates_.begin(), candidates_.end(),
+                          [&](const Candidate& c) { return cause && c.setting == cause->setting; });
+    std::erase_if(candidates_, [&](const Candidate& c) {
+      return c.speedup < kWorth && !(cause && c.setting == cause->setting);
+    });
     for (const Candidate& c : candidates_) {
       if (report.suggestions.size() == kMostSuggestions) break;
       report.suggestions.push_back({c.setting, c.why, c.speedup});
@@ -357,29 +418,37 @@ class Judge {
     const StageOf& limiting = limiting_stage();
     report.stage = limiting.name;
     report.speedup_if_free = gain(without(model_, limiting));
-    if (planted != candidates_.end()) {
-      report.cause = planted->cause;
-      if (planted->stage == "schedule") {
-        report.stage = planted->stage;
+    if (cause) {
+      report.cause = cause->cause;
+      if (cause->stage == "schedule") {
+        report.stage = cause->stage;
       } else {
         for (const StageOf& stage : kStages) {
-          if (planted->stage != stage.name) continue;
+          if (cause->stage != stage.name) continue;
           report.stage = stage.name;
           report.speedup_if_free = gain(without(model_, stage));
         }
       }
       report.text =
           fmt::format("{} {}: {}. {}: about {:.2g} times as fast.", opening(report.stage),
-                      cause_words(planted->cause), planted->why, capital(planted->setting), planted->speedup);
+                      cause_words(cause->cause), cause->why, capital(cause->setting), cause->speedup) +
+          others_note(cause->cause);
       return;
     }
-    const auto [cause, why] = inherent_cause(limiting);
-    report.cause = cause;
+    const auto [inherent, why] = inherent_cause(limiting);
+    report.cause = inherent;
     report.text = fmt::format("{} {}: {}. If it took no time, the job would run {:.2g} times as fast.",
-                              opening(report.stage), cause_words(cause), why, report.speedup_if_free);
+                              opening(report.stage), cause_words(inherent), why, report.speedup_if_free);
     if (report.suggestions.empty())
       report.text +=
           " No setting would change much; a faster machine, a smaller network or fewer pixels would.";
+    report.text += others_note(inherent);
+  }
+
+  std::string others_note(const std::string& cause) const {
+    const double others = m_.cpus - model_.cpus;
+    if (cause == "busy-machine" || others <= kOthersWorth * m_.cpus) return "";
+    return fmt::format(" Other programs kept {:.1f} of the {} CPUs busy meanwhile.", others, m_.cpus);
   }
 
   static std::string capital(std::string text) {
@@ -395,17 +464,19 @@ class Judge {
   }
 
   static const char* cause_words(const std::string& cause) {
-    static constexpr std::array<std::pair<const char*, const char*>, 19> kWords = {{
+    static constexpr std::array<std::pair<const char*, const char*>, 21> kWords = {{
         {"few-threads", "it has too few threads"},
         {"few-streams", "too few frames are worked on at once"},
         {"few-encoder-threads", "which has too few threads"},
         {"few-frames-under-way", "too few frames are under way"},
-        {"oversubscribed", "it does not have the CPUs to itself"},
+        {"busy-machine", "others use the machine"},
         {"slow-input", "which waits for its source"},
         {"large-pictures", "because the pictures are large"},
         {"encoder-preset", "because of a slow preset"},
         {"picture-output", "a file for each frame"},
         {"slow-output", "which waits for its target"},
+        {"large-batch", "which works on too many windows at once"},
+        {"large-network", "which is large"},
         {"memory-cap", "which is held back by the bound of memory"},
         {"precision", "which computes in a slower precision than it need"},
         {"refinement", "because edges are refined"},
@@ -429,17 +500,9 @@ class Judge {
     const std::string times =
         fmt::format("{:.1f} ms of CPU and {:.1f} ms of waiting a frame", cpu * 1e3, cost.wait * 1e3);
     if (cost.wait > cpu) return {"waiting", times + ", while CPUs were idle"};
-    const bool beyond_caches =
-        network_.memory_share > 0.5 ||
-        (network_.large_share > 0.5 && model_.infer.cpu * 1e9 > kFarFromFloor * network_.floor_ns);
-    if (stage.cost == &PipelineModel::infer && network_.known && beyond_caches) {
-      return {"memory-bound",
-              fmt::format(
-                  "{}; most of its layers move more bytes than the core's second cache ({:.1f} MB) holds: "
-                  "weights {:.1f} MB, activations {:.1f} MB",
-                  times, static_cast<double>(network_.cache_bytes) / 1e6,
-                  static_cast<double>(network_.weight_bytes) / 1e6,
-                  static_cast<double>(network_.arena_bytes) / 1e6)};
+    if (stage.cost == &PipelineModel::infer) {
+      for (const Candidate& c : candidates_)
+        if (c.setting == "a smaller network") return {c.cause, c.why};
     }
     if (encode) return {"encoder", times};
     if (stage.cost == &PipelineModel::decode) return {"decoding", times};
@@ -450,8 +513,9 @@ class Judge {
   const pipeline::Measurements& m_;
   const NetworkFacts& network_;
   const Trials& trials_;
+  double crowding_;
   PipelineModel model_;
-  double now_ = 0;
+  double now_ = 0, now_alone_ = 0;
   std::vector<Candidate> candidates_;
 };
 

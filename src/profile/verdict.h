@@ -25,8 +25,13 @@ struct Trials {
   /// CPU seconds a frame of the encoder with that preset, on this job's own pictures; of a job without an
   /// encoder those of the usual one (preset "").
   std::function<std::optional<double>(const std::string& preset)> encode;
-  /// The time of the network over that with the job's settings: without --max-memory, and in bf16.
-  std::function<std::optional<double>()> infer_without_cap, infer_bf16;
+  /// The time of the network over that with the job's settings: without --max-memory, in bf16, and with one
+  /// window at a time.
+  std::function<std::optional<double>()> infer_without_cap, infer_bf16, infer_one_window;
+  /// CPU seconds of a run of the network on one thread.
+  std::function<std::optional<double>()> infer_alone;
+  /// CPU time of the same work while all CPUs work, over that on one of them alone.
+  std::function<double()> crowding;
 };
 
 BottleneckReport judge(const JobOptions& options, const pipeline::Measurements& measured,

@@ -15,7 +15,6 @@ constexpr std::size_t kMostBytes = std::size_t{512} << 20;
 std::shared_ptr<const runtime::PlanImpl> plan_of(const ir::Graph& graph, const Machine& machine) {
   compiler::Options options;
   options.isa = machine.isa;
-  options.precision = machine.precision;
   for (const ir::ValueId id : graph.inputs) options.input_shapes.push_back(*graph.value(id).shape);
   return runtime::plan_graph(graph, *machine.target, options);
 }

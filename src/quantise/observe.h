@@ -21,7 +21,6 @@ struct Machine {
   const compiler::Target* target = nullptr;
   Isa isa = Isa::portable;
   int threads = 1;
-  Precision precision = Precision::fp32;  ///< of run_all and observe
 };
 
 /// Runs the outputs of a graph of concrete shapes on each sample.

@@ -697,10 +697,13 @@ constexpr Setting kTable[] = {
      .value_name = "MS"},
     {.name = "max-process-memory",
      .kind = Kind::size,
-     .section = Section::tuning,
-     .doc = "Memory of the whole program at its peak, with the settings that are looked for",
+     .section = Section::pipeline,
+     .doc =
+         "Memory of the whole program: fewer frames at once if need be. With a search also a bound of what "
+         "is looked for",
      .fallback_note = "no bound",
-     .value_name = "SIZE"},
+     .value_name = "SIZE",
+     .apply = [](Job& job, const V& v) { job.max_process_memory = *platform::parse_size(v.back()); }},
 
     // Measuring.
     {.name = "warmup",

@@ -97,8 +97,12 @@ JobOptions trial_job(JobOptions job, const std::filesystem::path& folder) {
 class Optimizer {
  public:
   Optimizer(const JobOptions& job, const OptimizeOptions& options, const OptimizeCallbacks& callbacks,
-            const RunJob& run)
-      : job_(trial_job(job, folder_.path())), options_(options), callbacks_(callbacks), run_(run) {}
+            const RunJob& run, const Memory& memory)
+      : job_(trial_job(job, folder_.path())),
+        options_(options),
+        callbacks_(callbacks),
+        run_(run),
+        memory_(memory) {}
 
   OptimizeReport search() {
     // The first run also decides what later ones find in caches, and whether there is a video at all.
@@ -114,9 +118,15 @@ class Optimizer {
     search.first_frames = std::min<std::int64_t>(kFirstFrames, frames_);
     if (options_.target_fps > 0) search.enough_seconds = 1 / options_.target_fps;
     search.most_frames = std::min(options_.max_frames, frames_);
+    std::vector<Group> groups = alternatives(job_, platform::available_cpus());
+    if (memory_.recall) {
+      if (Settings known = usable(memory_.recall(first), groups); !known.empty())
+        groups.insert(groups.begin(), Group{"found before", {std::move(known)}});
+    }
     const SearchResult found = tune::search(
-        alternatives(job_, platform::available_cpus()),
-        [&](const Settings& settings, std::int64_t frames) { return measure(settings, frames); }, search);
+        groups, [&](const Settings& settings, std::int64_t frames) { return measure(settings, frames); },
+        search);
+    if (memory_.keep && found.complete) memory_.keep(first, found.best);
     OptimizeReport report;
     report.best = found.best;
     report.speedup = found.speed;
@@ -136,6 +146,19 @@ class Optimizer {
 
  private:
   static constexpr std::int64_t kFirstFrames = 30;
+
+  /// Those that are still among what is searched: the job, or this program, may be another by now.
+  static Settings usable(Settings known, const std::vector<Group>& groups) {
+    const auto searched = [&](const auto& setting) {
+      for (const Group& group : groups)
+        for (const Settings& candidate : group.candidates)
+          if (std::find(candidate.begin(), candidate.end(), setting) != candidate.end()) return true;
+      return false;
+    };
+    for (const auto& setting : known)
+      if (!searched(setting)) return {};
+    return known;
+  }
 
   double elapsed() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -199,6 +222,7 @@ class Optimizer {
   const OptimizeOptions& options_;
   const OptimizeCallbacks& callbacks_;
   const RunJob& run_;
+  const Memory& memory_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::int64_t frames_ = 0;
   std::vector<std::pair<Settings, JobReport>> last_;  ///< of each of the settings, the last run
@@ -207,14 +231,14 @@ class Optimizer {
 }  // namespace
 
 OptimizeReport optimize(const JobOptions& job, const OptimizeOptions& options,
-                        const OptimizeCallbacks& callbacks, const RunJob& run) {
+                        const OptimizeCallbacks& callbacks, const RunJob& run, const Memory& memory) {
   if (!(options.budget_seconds > 0))
     throw Error(ErrorCode::invalid_argument, fmt::format("a budget of {} s is none", options.budget_seconds));
   if (options.max_frames < 2)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{} frames are too few to measure", options.max_frames));
   if (job.live) throw Error(ErrorCode::invalid_argument, "a live input cannot be read again for trials");
-  return Optimizer(job, options, callbacks, run).search();
+  return Optimizer(job, options, callbacks, run, memory).search();
 }
 
 }  // namespace saccade::tune

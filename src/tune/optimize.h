@@ -4,13 +4,21 @@
 #include <functional>
 
 #include "saccade/optimize.h"
+#include "tune/search.h"
 
 namespace saccade::tune {
 
 using RunJob = std::function<JobReport(const JobOptions& job, const JobCallbacks& callbacks)>;
 
-/// saccade::optimize, with whatever runs jobs.
+/// What earlier searches found for jobs like one that was just begun. Either may be empty; neither throws.
+struct Memory {
+  std::function<Settings(const JobReport& first)> recall;
+  std::function<void(const JobReport& first, const Settings& best)> keep;
+};
+
+/// saccade::optimize, with whatever runs jobs. What `memory` recalls is tried first, like any other
+/// candidate.
 OptimizeReport optimize(const JobOptions& job, const OptimizeOptions& options,
-                        const OptimizeCallbacks& callbacks, const RunJob& run);
+                        const OptimizeCallbacks& callbacks, const RunJob& run, const Memory& memory = {});
 
 }  // namespace saccade::tune

@@ -63,11 +63,13 @@ Measurements alone(Measurements m) {
   for (pipeline::StageTime* stage :
        {&m.decode, &m.convert, &m.preprocess, &m.infer, &m.mask, &m.composite, &m.prepare, &m.encode}) {
     stage->wall = stage->cpu;
+    stage->delay = 0;
     used += stage->cpu;
   }
   m.seconds = used / std::min(m.threads, m.cpus);
   m.drain = 0;
-  m.idle_cpus = m.cpus - std::min(m.threads, m.cpus);
+  m.own_cpus = std::min(m.threads, m.cpus);
+  m.idle_cpus = m.cpus - m.own_cpus;
   return m;
 }
 
@@ -104,9 +106,12 @@ TEST_F(SlowedJob, ByTheEncodersPreset) {
   options.preset = "veryslow";
   const Judged slow = judged(options, nothing());
   ASSERT_TRUE(slow.measured.encode_trial);
-  const BottleneckReport verdict =
-      profile::judge(options, alone(slow.measured), {},
-                     {.encode = slow.measured.encode_trial, .infer_without_cap = {}, .infer_bf16 = {}});
+  const BottleneckReport verdict = profile::judge(options, alone(slow.measured), {},
+                                                  {.encode = slow.measured.encode_trial,
+                                                   .infer_without_cap = {},
+                                                   .infer_bf16 = {},
+                                                   .infer_alone = {},
+                                                   .crowding = {}});
   EXPECT_EQ(verdict.cause, "encoder-preset") << verdict.text;
   EXPECT_EQ(verdict.stage, "encode");
   ASSERT_FALSE(verdict.suggestions.empty());

@@ -83,6 +83,39 @@ TEST_F(Optimize, BadSettingsAreBeatenAndOutputsVanish) {
   EXPECT_EQ(kept, "precious");
 }
 
+TEST_F(Optimize, WhatWasFoundBeforeIsTriedFirstAndKeptIfItStillWins) {
+  Settings stored;
+  Memory memory;
+  memory.recall = [&](const JobReport& first) {
+    EXPECT_GT(first.frames, 0);
+    return stored;
+  };
+  memory.keep = [&](const JobReport&, const Settings& best) { stored = best; };
+  job.tokens = 4000;
+  const auto time = [](const JobOptions& o) {
+    return 10.0 * (o.tokens == 4000 ? 2 : 1) * (o.decoder_threads > 1 ? 0.9 : 1);
+  };
+  const OptimizeReport fresh = optimize(job, {}, {}, machine(time), memory);
+  ASSERT_FALSE(fresh.best.empty());
+  EXPECT_EQ(stored, fresh.best);
+  EXPECT_NE(fresh.trials.at(0).group, "found before");
+  const OptimizeReport again = optimize(job, {}, {}, machine(time), memory);
+  EXPECT_EQ(again.trials.at(0).group, "found before");
+  EXPECT_EQ(again.trials.at(0).settings, stored);
+  EXPECT_EQ(again.best, fresh.best);
+  // Where it does not win any more, something else does, and that is kept.
+  const OptimizeReport changed = optimize(
+      job, {}, {}, machine([](const JobOptions& o) { return o.decoder_threads > 1 ? 20.0 : 10.0; }), memory);
+  EXPECT_TRUE(changed.best.empty());
+  EXPECT_TRUE(stored.empty());
+  // What is no candidate any more is not tried.
+  stored = {{"tokens", "123456"}};
+  for (const OptimizeTrial& trial : optimize(job, {}, {}, machine(time), memory).trials)
+    EXPECT_NE(trial.group, "found before");
+  stored = {{"colour", "red"}};
+  EXPECT_NO_THROW(optimize(job, {}, {}, machine(time), memory));
+}
+
 TEST_F(Optimize, ThePrecisionThatWasAskedForStays) {
   job.precision = Precision::bf16;
   const OptimizeReport report = optimize(job, {}, {}, machine([](const JobOptions& o) {
