@@ -37,7 +37,7 @@ void mosaic(benchmark::State& state, const Case& what, Isa isa) {
   OutputSpec spec;
   spec.kind = what.kind;
   const Mosaic stage(axis_of(1920, what.tiles), axis_of(1080, what.tiles), spec,
-                     {DType::f32, what.channels, kWindow, kWindow}, {}, what.channels > 1, isa);
+                     {DType::f32, what.channels, kWindow, kWindow}, {}, what.channels > 1, true, isa);
   Mosaic::State memory = stage.make_state();
   const std::vector<float> result = some_result(what.channels);
   const int rows = static_cast<int>(stage.down().parts.size()),

@@ -35,6 +35,7 @@
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
 #include "compiler/passes/simplify_means.h"
+#include "compiler/passes/threshold_logits.h"
 #include "ir/dump.h"
 #include "ops/infer.h"
 #include "saccade/error.h"
@@ -69,6 +70,8 @@ constexpr std::array kPasses{
     Pass{"fold_pad", false, plain<fold_pad>},
     Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
     Pass{"recognise_activations", false, plain<recognise_activations>},
+    // Before activations become part of what comes before them.
+    Pass{"threshold_logits", false, plain<threshold_logits>},
     Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
     Pass{"fuse_resize_arg_max", false, plain<fuse_resize_arg_max>},
     Pass{"simplify_means", false, plain<simplify_means>},

@@ -58,7 +58,7 @@ std::size_t bytes_of(const vision::OutputLayout& layout) noexcept {
 }  // namespace
 
 PictureParts::PictureParts(const vision::PictureSpec& picture, const JobOptions& options,
-                           const Network& network, bool class_map, Isa isa)
+                           const Network& network, bool class_map, bool mask, Isa isa)
     : network_(&network), input_(network.spec().input) {
   int width = picture.width, height = picture.height;
   if (vision::swaps_axes(picture.rotation)) std::swap(width, height);
@@ -68,7 +68,7 @@ PictureParts::PictureParts(const vision::PictureSpec& picture, const JobOptions&
   input_.fit = Fit::stretch;
   preprocessor_.emplace(picture, input_, width, height, isa);
   mosaic_.emplace(axis(true, width, options), axis(false, height, options), network_->spec().output,
-                  network_->output(), mask_options(options, network.spec()).classes, class_map, isa);
+                  network_->output(), mask_options(options, network.spec()).classes, class_map, mask, isa);
   geometry_ = mosaic_->geometry(picture);
 }
 

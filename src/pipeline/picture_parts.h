@@ -16,10 +16,10 @@ namespace saccade::pipeline {
 /// Immutable, shared by threads, each with a State of its own.
 class PictureParts {
  public:
-  /// `network` must outlive it. `class_map`: run() makes one too. Throws Error(unsupported |
-  /// invalid_argument) where the options do not fit the network.
+  /// `network` must outlive it. `class_map`: run() makes one too; without `mask`, alone. Throws
+  /// Error(unsupported | invalid_argument) where the options do not fit the network.
   PictureParts(const vision::PictureSpec& picture, const JobOptions& options, const Network& network,
-               bool class_map, Isa isa);
+               bool class_map, bool mask, Isa isa);
 
   class State {
    public:

@@ -96,11 +96,16 @@ bool wants_classes(const JobOptions& options, const Network& network) {
          vision::has_classes(network.spec().output, network.output());
 }
 
+/// A tint by class does not ask how much of a pixel is foreground.
+bool wants_mask(const JobOptions& options, const Network& network, int mask_bits) {
+  return !wants_classes(options, network) || options.decontaminate || mask_bits > 0;
+}
+
 std::optional<PictureParts> make_parts(const JobOptions& options, const Network& network,
-                                       const vision::PictureSpec& picture, Isa isa) {
+                                       const vision::PictureSpec& picture, bool mask, Isa isa) {
   if (!options.tile && !options.window) return std::nullopt;
   return std::optional<PictureParts>(std::in_place, picture, options, network,
-                                     wants_classes(options, network), isa);
+                                     wants_classes(options, network), mask, isa);
 }
 
 std::optional<vision::Preprocessor> make_preprocessor(const JobOptions& options, const Network& network,
@@ -124,9 +129,10 @@ Processor::Processor(const PictureFlow& flow, const JobOptions& options, const N
       network_(network),
       background_(background),
       clocks_(clocks),
-      parts_(make_parts(options, network, work_spec_, isa)),
+      parts_(make_parts(options, network, work_spec_, wants_mask(options, network, mask_bits), isa)),
       preprocessor_(make_preprocessor(options, network, work_spec_, isa)),
       masker_(make_masker(options, vision::format_info(work_spec_.format).depth, isa)),
+      mask_wanted_(wants_mask(options, network, mask_bits)),
       compositor_(work_spec_, result_spec_.format, effect_options(options, network.spec(), flow), isa),
       converted_pool_(flow.work.pixel_format, flow.decoded.width, flow.decoded.height),
       work_pool_(flow.work.pixel_format, flow.work.width, flow.work.height),
@@ -276,9 +282,9 @@ void Processor::segment(const vision::ConstPictureView& picture, Worker& worker)
     worker.output_ = classes = worker.network_->run();
   }
   const trace::StageClock::Scope timing(clocks_.mask);
-  masker_.run(worker.output_, worker.alpha_.view(), worker.workspace_);
+  if (mask_wanted_) masker_.run(worker.output_, worker.alpha_.view(), worker.workspace_);
   if (class_mapper_) class_mapper_->run(classes, worker.classes_.view(), worker.workspace_);
-  if (refiner_) refiner_->run(picture, worker.alpha_.view(), worker.workspace_);
+  if (refiner_ && mask_wanted_) refiner_->run(picture, worker.alpha_.view(), worker.workspace_);
 }
 
 media::FramePtr Processor::run(const AVFrame& decoded, const AVFrame* background, Worker& worker) const {

@@ -92,6 +92,7 @@ class Processor {
   std::optional<PictureParts> parts_;
   std::optional<vision::Preprocessor> preprocessor_;  ///< of whole pictures
   vision::Masker masker_;
+  bool mask_wanted_;  ///< false: a class map says all
   std::optional<vision::MaskRefiner> refiner_;
   std::optional<vision::Decontaminator> decontaminator_;
   int mask_bits_ = 0;

@@ -20,12 +20,6 @@ namespace {
 
 constexpr int kMaxClasses = 256;
 
-// What a network pixel says of itself.
-struct Leader {
-  float lead;           // of the best class over the second
-  std::uint8_t number;  // of the best class, the lowest among equals
-};
-
 // Consecutive targets that lie between the same two sources.
 struct Run {
   int begin, end;
@@ -66,7 +60,7 @@ struct ClassMapper::Impl {
 
   template <class T>
   void copy_map(const void* output, const PlaneView& classes) const noexcept;
-  void evaluate(const float* const (&corner)[4], const Leader* const (&leader)[4], float doubt, Run column,
+  void evaluate(const float* const (&corner)[4], const std::uint8_t (&leader)[4], float doubt, Run column,
                 Run line, const PlaneView& classes) const noexcept;
   void run_logits(const float* output, const PlaneView& classes, Workspace& workspace) const;
 };
@@ -121,61 +115,53 @@ void ClassMapper::Impl::copy_map(const void* output, const PlaneView& classes) c
   }
 }
 
-void ClassMapper::Impl::evaluate(const float* const (&corner)[4], const Leader* const (&leader)[4],
+void ClassMapper::Impl::evaluate(const float* const (&corner)[4], const std::uint8_t (&leader)[4],
                                  float doubt, Run column, Run line, const PlaneView& classes) const noexcept {
-  std::array<std::array<float, kMaxClasses>, 4> logit;
+  std::array<std::array<float, kMaxClasses>, 4> value, logit;  // of all classes, of candidates
   std::array<std::uint8_t, kMaxClasses> candidate;
-  int candidates = 0;
-  for (int c = 0; c < layout.channels; ++c) {
-    bool beaten = false;
-    for (int k = 0; k < 4 && !beaten; ++k) {
-      const std::uint8_t best = leader[k]->number;
-      beaten = best != c;
-      for (int i = 0; i < 4 && beaten; ++i) beaten = corner[i][best] - corner[i][c] > doubt;
-    }
-    if (beaten) continue;
-    for (std::size_t i = 0; i < 4; ++i) logit[i][static_cast<std::size_t>(candidates)] = corner[i][c];
-    candidate[static_cast<std::size_t>(candidates++)] = static_cast<std::uint8_t>(c);
+  for (std::size_t i = 0; i < 4; ++i)
+    for (int c = 0; c < layout.channels; ++c)
+      value[i][static_cast<std::size_t>(c)] = corner[i][c * rows.channel_step()];
+  const auto beats = [&](std::size_t best, std::size_t c) {
+    return best != c &&
+           std::all_of(value.begin(), value.end(), [&](const auto& of) { return of[best] - of[c] > doubt; });
+  };
+  std::size_t candidates = 0;
+  for (std::size_t c = 0; c < static_cast<std::size_t>(layout.channels); ++c) {
+    if (std::any_of(std::begin(leader), std::end(leader), [&](std::uint8_t best) { return beats(best, c); }))
+      continue;
+    for (std::size_t i = 0; i < 4; ++i) logit[i][candidates] = value[i][c];
+    candidate[candidates++] = static_cast<std::uint8_t>(c);
   }
   kernels->argmax_cell({logit[0].data(), logit[1].data(), logit[2].data(), logit[3].data(), candidate.data(),
-                        candidates, across.fractions() + column.begin, down.fractions() + line.begin,
-                        column.end - column.begin, line.end - line.begin,
+                        static_cast<int>(candidates), across.fractions() + column.begin,
+                        down.fractions() + line.begin, column.end - column.begin, line.end - line.begin,
                         classes.data + classes.stride * line.begin + column.begin, classes.stride});
 }
 
 void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes,
                                    Workspace& workspace) const {
   const int width = rows.width(), height = rows.height(), channels = layout.channels;
-  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-  std::uint8_t* memory = workspace.reserve(
-      pixels * (static_cast<std::size_t>(channels) * sizeof(float) + sizeof(Leader)), Scratch::class_map);
-  auto* logits = reinterpret_cast<float*>(memory);  // by pixel, then class
-  auto* leaders = reinterpret_cast<Leader*>(logits + pixels * static_cast<std::size_t>(channels));
+  const auto columns_count = static_cast<std::size_t>(width);
+  const std::size_t pixels = columns_count * static_cast<std::size_t>(height);
+  const bool side_by_side = rows.pixel_step() == 1;
+  const std::size_t row_values = side_by_side ? 0 : columns_count * static_cast<std::size_t>(channels);
+  std::uint8_t* memory =
+      workspace.reserve((pixels + row_values) * sizeof(float) + pixels, Scratch::class_map);
+  auto* leads = reinterpret_cast<float*>(memory);
+  float* const planes = leads + pixels;  // of one row, where its pixels do not lie side by side
+  auto* numbers = reinterpret_cast<std::uint8_t*>(planes + row_values);
   float largest = 0;
   for (int j = 0; j < height; ++j) {
-    const float* in = output + rows.start(j);
-    float* out = logits + static_cast<std::size_t>(j) * static_cast<std::size_t>(width * channels);
-    Leader* leader = leaders + static_cast<std::size_t>(j) * static_cast<std::size_t>(width);
-    for (int i = 0; i < width; ++i, out += channels) {
-      const float* p = in + i * rows.pixel_step();
-      float best = p[0], second = -INFINITY;
-      int number = 0;
-      out[0] = best;
-      largest = std::max(largest, std::abs(best));
-      for (int c = 1; c < channels; ++c) {
-        const float v = p[c * rows.channel_step()];
-        out[c] = v;
-        largest = std::max(largest, std::abs(v));
-        if (v > best) {
-          second = best;
-          best = v;
-          number = c;
-        } else if (v > second) {
-          second = v;
-        }
-      }
-      leader[i] = {best - second, static_cast<std::uint8_t>(number)};
+    const float* row = output + rows.start(j);
+    std::ptrdiff_t channel_step = rows.channel_step();
+    if (!side_by_side) {
+      kernels->to_planes(row, rows.pixel_step(), channel_step, channels, width, planes, width);
+      row = planes;
+      channel_step = width;
     }
+    const std::size_t at = static_cast<std::size_t>(j) * columns_count;
+    kernels->leaders(row, channel_step, channels, width, leads + at, numbers + at, &largest);
   }
   // Six roundings of half a unit in the last place separate an upsampled logit from its exact value; a lead
   // above `doubt` survives them. With infinities no lead does, and everything is evaluated.
@@ -184,8 +170,8 @@ void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes
     const Run line = lines[static_cast<std::size_t>(j)];
     if (line.begin == line.end) continue;
     const int below = std::min(j + 1, height - 1);
-    const Leader* upper = leaders + static_cast<std::size_t>(j) * static_cast<std::size_t>(width);
-    const Leader* lower = leaders + static_cast<std::size_t>(below) * static_cast<std::size_t>(width);
+    const std::size_t upper = static_cast<std::size_t>(j) * columns_count,
+                      lower = static_cast<std::size_t>(below) * columns_count;
     Run agreed{0, 0};  // target columns of neighbouring cells that agree on one class
     std::uint8_t agreed_class = 0;
     const auto flush = [&] {
@@ -198,10 +184,12 @@ void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes
       const Run column = columns[static_cast<std::size_t>(i)];
       if (column.begin == column.end) continue;
       const int right = std::min(i + 1, width - 1);
-      const Leader* const leader[4] = {upper + i, upper + right, lower + i, lower + right};
-      const std::uint8_t number = leader[0]->number;
+      const auto left_column = static_cast<std::size_t>(i), right_column = static_cast<std::size_t>(right);
+      const std::size_t place[4] = {upper + left_column, upper + right_column, lower + left_column,
+                                    lower + right_column};
+      const std::uint8_t number = numbers[place[0]];
       bool same = true;
-      for (const Leader* l : leader) same = same && l->number == number && l->lead > doubt;
+      for (const std::size_t p : place) same = same && numbers[p] == number && leads[p] > doubt;
       if (same) {
         if (agreed.begin < agreed.end && number != agreed_class) flush();
         if (agreed.begin == agreed.end) agreed.begin = column.begin;
@@ -210,12 +198,10 @@ void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes
         continue;
       }
       flush();
-      const auto at = [&](int x, int y) {
-        return logits +
-               (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x)) *
-                   static_cast<std::size_t>(channels);
-      };
+      const auto at = [&](int x, int y) { return output + rows.start(y) + x * rows.pixel_step(); };
       const float* const corner[4] = {at(i, j), at(right, j), at(i, below), at(right, below)};
+      const std::uint8_t leader[4] = {numbers[place[0]], numbers[place[1]], numbers[place[2]],
+                                      numbers[place[3]]};
       evaluate(corner, leader, doubt, column, line, classes);
     }
     flush();

@@ -1,6 +1,7 @@
 #include "vision/foreground.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "saccade/error.h"
@@ -10,6 +11,10 @@
 namespace saccade::vision {
 
 namespace {
+
+// What classes that lie so far behind have together is less than e^-12.5, an eighth of a step of the 15 bits
+// that probabilities are rounded to.
+constexpr float kBeyondDoubt = 12.5f;
 
 // One flag a class: is it foreground?
 std::vector<std::uint8_t> selected_classes(const OutputSpec& spec, const std::vector<int>& wanted,
@@ -47,6 +52,7 @@ Foreground::Foreground(const OutputSpec& spec, const OutputLayout& layout, const
       dtype_(layout.dtype),
       channels_(layout.channels),
       channel_(spec.foreground_channel),
+      bound_(kBeyondDoubt + std::log(static_cast<float>(layout.channels))),
       kernels_(&mask_kernels(isa)) {
   if (spec.kind == OutputKind::class_map) {
     // The map itself may hold any of 256 classes.
@@ -88,7 +94,7 @@ const float* Foreground::read(const void* first, std::ptrdiff_t pixel_step, std:
   }
   const float* p = static_cast<const float*>(first);
   if (kind_ == OutputKind::class_logits) {
-    kernels_->softmax_share(p, pixel_step, channel_step, channels_, selected_.data(), n, values);
+    kernels_->softmax_share(p, pixel_step, channel_step, channels_, selected_.data(), bound_, n, values);
     return values;
   }
   if (channels_ > 1 && channel_ < 0) {

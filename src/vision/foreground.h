@@ -30,6 +30,7 @@ class Foreground {
   OutputKind kind_;
   DType dtype_;
   int channels_, channel_;  ///< the channel that counts alone; -1: none is named
+  float bound_;             ///< a lead in logits beyond which a probability is 0 or 1, see docs/numerics.md
   const MaskKernels* kernels_;
   std::vector<std::uint8_t> selected_;
 };

@@ -17,9 +17,9 @@ namespace saccade::vision {
 class Mosaic {
  public:
   /// `layout` is that of one part's result. `classes` as MaskOptions::classes; `class_map`: classes of all
-  /// pixels are wanted too. Throws Error as Masker and ClassMapper.
+  /// pixels are wanted too; without `mask`, they alone. Throws Error as Masker and ClassMapper.
   Mosaic(PartsAxis across, PartsAxis down, const OutputSpec& spec, const OutputLayout& layout,
-         const std::vector<int>& classes, bool class_map, Isa isa = active_isa());
+         const std::vector<int>& classes, bool class_map, bool mask = true, Isa isa = active_isa());
   ~Mosaic();
   Mosaic(Mosaic&&) noexcept;
   Mosaic& operator=(Mosaic&&) noexcept;

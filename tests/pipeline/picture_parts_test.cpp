@@ -74,7 +74,7 @@ Result run_parts(const pipeline::Network& network, const JobOptions& options, co
                  bool class_map, vision::Rotation rotation = vision::Rotation::none) {
   const vision::PictureSpec spec{
       vision::PixelFormat::rgb24, picture.view().width, picture.view().height, {}, rotation, 1};
-  const pipeline::PictureParts parts(spec, options, network, class_map, active_isa());
+  const pipeline::PictureParts parts(spec, options, network, class_map, true, active_isa());
   const auto state = parts.make_state(1);
   pipeline::StageClocks clocks;
   const auto& across = parts.mosaic().across();
@@ -214,7 +214,7 @@ TEST(PictureParts, WindowsSeeEveryPixelWhereItIs) {
     const vision::PictureSpec spec{vision::PixelFormat::rgb24, 75, 51, {}, rotation, 1};
     JobOptions options;
     options.window = 0;
-    const pipeline::PictureParts parts(spec, options, *network, false, active_isa());
+    const pipeline::PictureParts parts(spec, options, *network, false, true, active_isa());
     const auto state = parts.make_state(1);
     pipeline::StageClocks clocks;
     const float* mask = parts.run(picture.view(), *state, clocks);

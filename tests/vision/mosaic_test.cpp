@@ -145,7 +145,7 @@ TEST(Mosaic, TilesAndWindowsGiveTheWholeResultBack) {
           const Whole whole{5, across.out, down.out, order,
                             random_values(static_cast<std::size_t>(5 * across.out * down.out), random)};
           const Mosaic mosaic(across, down, spec_of(OutputKind::class_logits, order), {DType::f32, 5, 24, 32},
-                              {2}, true, isa);
+                              {2}, true, true, isa);
           Mosaic::State state = mosaic.make_state();
           for (int again = 0; again < 2; ++again) {
             for (std::size_t r = 0; r < down.parts.size(); ++r) {
@@ -273,6 +273,101 @@ TEST(Mosaic, ResultsThatDoNotLieEvenlyAreEnlarged) {
   for (int x = 0; x < 20; ++x) {
     const double at = std::clamp((x + 0.5) * 9 / 65 - 0.5, 0.0, 8.0) / 8;
     EXPECT_NEAR(static_cast<double>(state.mask()[x]), at, 1e-5) << x;
+  }
+}
+
+/// Between two neighbours of a row or column of n values, at half-pixel positions, as floats.
+struct Between {
+  int left, right;
+  float fraction;
+  Between(int target, int targets, int n) {
+    const double at = std::clamp((target + 0.5) * (static_cast<double>(n) / targets) - 0.5, 0.0,
+                                 static_cast<double>(n - 1));
+    left = static_cast<int>(at);
+    right = std::min(left + 1, n - 1);
+    fraction = static_cast<float>(at - left);
+  }
+};
+
+TEST(Mosaic, ClassesOfWindowsAreTheArgMaxOfAllTheirSumsAddedPlainly) {
+  Generator random(11);
+  struct Case {
+    int width, height, window, result;
+  };
+  for (const Case& k : {Case{150, 90, 65, 9}, {70, 131, 48, 48}, {300, 40, 64, 16}, {33, 20, 40, 40}}) {
+    for (const TensorLayout order : {TensorLayout::nchw, TensorLayout::nhwc}) {
+      const PartsAxis across = window_axis(k.width, k.window, k.result, 0.5, true);
+      const PartsAxis down = window_axis(k.height, k.window, k.result, 0.5, true);
+      if (across.step_in != 1) continue;  // classes are enlarged then: a test of its own
+      const int channels = 11, n = k.result;
+      std::vector<std::vector<float>> results;
+      for (std::size_t i = 0; i < across.parts.size() * down.parts.size(); ++i)
+        results.push_back(random_values(static_cast<std::size_t>(channels * n * n), random));
+      const auto value = [&](const std::vector<float>& v, int c, int y, int x) {
+        return v[static_cast<std::size_t>(order == TensorLayout::nchw ? (c * n + y) * n + x
+                                                                      : (y * n + x) * channels + c)];
+      };
+      std::vector<float> sums(static_cast<std::size_t>(channels * across.out * down.out), 0.0f);
+      for (std::size_t r = 0; r < down.parts.size(); ++r) {
+        for (std::size_t column = 0; column < across.parts.size(); ++column) {
+          const std::vector<float>& v = results[r * across.parts.size() + column];
+          const Part& px = across.parts[column];
+          const Part& py = down.parts[r];
+          for (int y = 0; y < down.part_out; ++y) {
+            for (int x = 0; x < across.part_out; ++x) {
+              const Between bx(x, across.part_out, n), by(y, down.part_out, n);
+              const float weight =
+                  px.weights[static_cast<std::size_t>(x)] * py.weights[static_cast<std::size_t>(y)];
+              for (int c = 0; c < channels; ++c) {
+                const auto lerp = [](float a, float b, float t) { return a + (b - a) * t; };
+                float at = value(v, c, std::min(y, n - 1), std::min(x, n - 1));
+                if (across.enlarged)
+                  at =
+                      lerp(lerp(value(v, c, by.left, bx.left), value(v, c, by.right, bx.left), by.fraction),
+                           lerp(value(v, c, by.left, bx.right), value(v, c, by.right, bx.right), by.fraction),
+                           bx.fraction);
+                sums[static_cast<std::size_t>((c * down.out + py.out_begin + y) * across.out + px.out_begin +
+                                              x)] += at * weight;
+              }
+            }
+          }
+        }
+      }
+      for (const Isa isa : testing::runnable_isas()) {
+        const Mosaic mosaic(across, down, spec_of(OutputKind::class_logits, order),
+                            {DType::f32, channels, n, n}, {4}, true, true, isa);
+        const Mosaic without_mask(across, down, spec_of(OutputKind::class_logits, order),
+                                  {DType::f32, channels, n, n}, {4}, true, false, isa);
+        Mosaic::State state = mosaic.make_state(), alone = without_mask.make_state();
+        for (int again = 0; again < 2; ++again) {
+          for (std::size_t r = 0; r < down.parts.size(); ++r) {
+            for (std::size_t c = 0; c < across.parts.size(); ++c) {
+              const float* result = results[r * across.parts.size() + c].data();
+              mosaic.add(result, static_cast<int>(r), static_cast<int>(c), state);
+              without_mask.add(result, static_cast<int>(r), static_cast<int>(c), alone);
+            }
+            mosaic.finish_row(static_cast<int>(r), state);
+            without_mask.finish_row(static_cast<int>(r), alone);
+          }
+          for (int y = 0; y < down.out; ++y) {
+            for (int x = 0; x < across.out; ++x) {
+              const auto at = [&](int c) {
+                return sums[static_cast<std::size_t>((c * down.out + y) * across.out + x)];
+              };
+              int best = 0;
+              double total = 0;
+              for (int c = 1; c < channels; ++c) best = at(c) > at(best) ? c : best;
+              for (int c = 0; c < channels; ++c) total += std::exp(static_cast<double>(at(c) - at(best)));
+              const auto i = static_cast<std::size_t>(y * across.out + x);
+              ASSERT_EQ(state.classes()[i], best) << k.width << " " << x << "," << y << isa_name(isa);
+              ASSERT_EQ(alone.classes()[i], best);
+              ASSERT_NEAR(static_cast<double>(state.mask()[i]),
+                          std::exp(static_cast<double>(at(4) - at(best))) / total, 1e-5);
+            }
+          }
+        }
+      }
+    }
   }
 }
 

@@ -92,6 +92,8 @@ constexpr auto kPreprocessEntries = entries(
 constexpr auto kMaskEntries = entries(
     Entry<MaskKernels, decltype(MaskKernels::sigmoid)>{"sigmoid", &MaskKernels::sigmoid},
     Entry<MaskKernels, decltype(MaskKernels::softmax_share)>{"softmax_share", &MaskKernels::softmax_share},
+    Entry<MaskKernels, decltype(MaskKernels::to_planes)>{"to_planes", &MaskKernels::to_planes},
+    Entry<MaskKernels, decltype(MaskKernels::leaders)>{"leaders", &MaskKernels::leaders},
     Entry<MaskKernels, decltype(MaskKernels::quantise)>{"quantise", &MaskKernels::quantise},
     Entry<MaskKernels, decltype(MaskKernels::lerp_rows)>{"lerp_rows", &MaskKernels::lerp_rows},
     Entry<MaskKernels, decltype(MaskKernels::spread)>{"spread", &MaskKernels::spread},
@@ -167,7 +169,9 @@ constexpr auto kRefineEntries = entries(
 
 constexpr auto kMosaicEntries = entries(
     Entry<MosaicKernels, decltype(MosaicKernels::add_weighted)>{"add_weighted", &MosaicKernels::add_weighted},
-    Entry<MosaicKernels, decltype(MosaicKernels::raise)>{"raise", &MosaicKernels::raise});
+    Entry<MosaicKernels, decltype(MosaicKernels::set_weighted)>{"set_weighted", &MosaicKernels::set_weighted},
+    Entry<MosaicKernels, decltype(MosaicKernels::lerp)>{"lerp", &MosaicKernels::lerp},
+    Entry<MosaicKernels, decltype(MosaicKernels::spread)>{"spread", &MosaicKernels::spread});
 
 template <class Table, class Entries>
 Table spoiled(const Table& table, std::string_view stage, const Entries& entries) noexcept {

@@ -13,7 +13,9 @@ namespace {
 const MaskKernels kMask = {
     .isa = Isa::avx512,
     .sigmoid = sigmoid_loop,
-    .softmax_share = softmax_share_loop,
+    .softmax_share = softmax_share_256,
+    .to_planes = to_planes_256,
+    .leaders = leaders_256,
     .quantise = quantise_loop,
     .lerp_rows = lerp_rows_256,
     .spread = spread_256,

@@ -33,37 +33,94 @@ inline void sigmoid_loop(const float* in, std::ptrdiff_t step, int n, float* __r
 
 constexpr int kSoftmaxBlock = 64;
 
+// Shares of one block. A pixel whose best selected (other) class is ahead of all others (selected ones) by
+// more than `bound` has a share of one (zero); only the others need exponentials.
 inline void softmax_block(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step,
-                          int channels, const std::uint8_t* selected, int n, float* __restrict out) noexcept {
-  float top[kSoftmaxBlock], total[kSoftmaxBlock], share[kSoftmaxBlock], value[kSoftmaxBlock];
+                          int channels, const std::uint8_t* selected, float bound, int n,
+                          float* __restrict out) noexcept {
+  float top[2][kSoftmaxBlock], total[kSoftmaxBlock], share[kSoftmaxBlock], value[kSoftmaxBlock];
   for (int i = 0; i < n; ++i) {
-    top[i] = in[i * pixel_step];
+    top[0][i] = top[1][i] = -__builtin_inff();
     total[i] = share[i] = 0;
-  }
-  for (int c = 1; c < channels; ++c) {
-    const float* p = in + c * channel_step;
-    for (int i = 0; i < n; ++i) {
-      const float v = p[i * pixel_step];
-      top[i] = v > top[i] ? v : top[i];
-    }
   }
   for (int c = 0; c < channels; ++c) {
     const float* p = in + c * channel_step;
+    float* best = top[selected[c] != 0 ? 1 : 0];
+    for (int i = 0; i < n; ++i) {
+      const float v = p[i * pixel_step];
+      best[i] = v > best[i] ? v : best[i];
+    }
+  }
+  bool decided = true;
+  for (int i = 0; i < n; ++i) {
+    const float lead = top[1][i] - top[0][i];
+    decided = decided && (lead > bound || lead < -bound);
+    value[i] = top[0][i] > top[1][i] ? top[0][i] : top[1][i];
+    out[i] = lead > bound ? 1.0f : 0.0f;
+    top[1][i] = lead;
+    top[0][i] = value[i];
+  }
+  if (decided) return;
+  for (int c = 0; c < channels; ++c) {
+    const float* p = in + c * channel_step;
     for (int i = 0; i < n; ++i) value[i] = p[i * pixel_step];
-    for (int i = 0; i < n; ++i) value[i] = fast_exp(value[i] - top[i]);
+    for (int i = 0; i < n; ++i) value[i] = fast_exp(value[i] - top[0][i]);
     for (int i = 0; i < n; ++i) total[i] += value[i];
     if (selected[c] == 0) continue;
     for (int i = 0; i < n; ++i) share[i] += value[i];
   }
-  for (int i = 0; i < n; ++i) out[i] = share[i] / total[i];
+  for (int i = 0; i < n; ++i) {
+    const bool open = !(top[1][i] > bound || top[1][i] < -bound);
+    out[i] = open ? share[i] / total[i] : out[i];
+  }
 }
 
 inline void softmax_share_loop(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step,
-                               int channels, const std::uint8_t* selected, int n, float* out) noexcept {
+                               int channels, const std::uint8_t* selected, float bound, int n,
+                               float* out) noexcept {
   for (int i = 0; i < n; i += kSoftmaxBlock) {
     const int count = n - i < kSoftmaxBlock ? n - i : kSoftmaxBlock;
-    softmax_block(in + i * pixel_step, pixel_step, channel_step, channels, selected, count, out + i);
+    softmax_block(in + i * pixel_step, pixel_step, channel_step, channels, selected, bound, count, out + i);
   }
+}
+
+inline void to_planes_from(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step, int begin,
+                           int channels, int n, float* __restrict out, std::ptrdiff_t pitch) noexcept {
+  for (int c = begin; c < channels; ++c) {
+    const float* p = in + c * channel_step;
+    float* to = out + c * pitch;
+    for (int i = 0; i < n; ++i) to[i] = p[i * pixel_step];
+  }
+}
+inline void to_planes_loop(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step,
+                           int channels, int n, float* out, std::ptrdiff_t pitch) noexcept {
+  to_planes_from(in, pixel_step, channel_step, 0, channels, n, out, pitch);
+}
+
+inline void leaders_from(const float* in, std::ptrdiff_t channel_step, int channels, int begin, int n,
+                         float* __restrict lead, std::uint8_t* __restrict number, float* largest) noexcept {
+  float most = *largest;
+  for (int i = begin; i < n; ++i) {
+    float best = in[i], second = -__builtin_inff();
+    const float size = best < 0 ? -best : best;
+    most = size > most ? size : most;
+    int index = 0;
+    for (int c = 1; c < channels; ++c) {
+      const float v = in[c * channel_step + i];
+      const float magnitude = v < 0 ? -v : v;
+      most = magnitude > most ? magnitude : most;
+      second = v > best ? best : (v > second ? v : second);
+      index = v > best ? c : index;
+      best = v > best ? v : best;
+    }
+    lead[i] = best - second;
+    number[i] = static_cast<std::uint8_t>(index);
+  }
+  *largest = most;
+}
+inline void leaders_loop(const float* in, std::ptrdiff_t channel_step, int channels, int n, float* lead,
+                         std::uint8_t* number, float* largest) noexcept {
+  leaders_from(in, channel_step, channels, 0, n, lead, number, largest);
 }
 
 inline std::int16_t to_q15(float v) noexcept {

@@ -31,9 +31,17 @@ struct MaskKernels {
   Isa isa;
   /// out[i] = 1 / (1 + exp(-in[i * step]))
   void (*sigmoid)(const float* in, std::ptrdiff_t step, int n, float* out) noexcept;
-  /// Sum of the softmax probabilities of the selected channels (selected[c] != 0) of n pixels.
+  /// Sum of the softmax probabilities of the selected channels (selected[c] != 0) of n pixels; 1 or 0 where
+  /// the selected channels are ahead of the others, or behind them, by more than `bound`.
   void (*softmax_share)(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step, int channels,
-                        const std::uint8_t* selected, int n, float* out) noexcept;
+                        const std::uint8_t* selected, float bound, int n, float* out) noexcept;
+  /// out[c * pitch + i] = in[c * channel_step + i * pixel_step]
+  void (*to_planes)(const float* in, std::ptrdiff_t pixel_step, std::ptrdiff_t channel_step, int channels,
+                    int n, float* out, std::ptrdiff_t pitch) noexcept;
+  /// Of n pixels that lie side by side: the channel with the largest value, the first among equals, and its
+  /// lead over the second largest. `largest` becomes the largest magnitude, if it is not larger already.
+  void (*leaders)(const float* in, std::ptrdiff_t channel_step, int channels, int n, float* lead,
+                  std::uint8_t* number, float* largest) noexcept;
   /// Probabilities to 0..32767, rounded; what is not a number becomes 0.
   void (*quantise)(const float* in, std::ptrdiff_t step, int n, std::int16_t* out) noexcept;
   /// out = a + (b - a) * weight / 2^15, rounded

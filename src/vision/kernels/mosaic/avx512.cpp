@@ -1,3 +1,5 @@
+#include <immintrin.h>
+
 #include <cstddef>
 
 #include "vision/kernels/mosaic/mosaic_kernels.h"
@@ -5,12 +7,15 @@
 namespace saccade::vision::avx512 {
 namespace {
 #include "vision/kernels/mosaic/loops.inl"
+#include "vision/kernels/mosaic/x86.inl"
 }  // namespace
 
 const MosaicKernels kMosaic = {
     .isa = Isa::avx512,
     .add_weighted = add_weighted_loop,
-    .raise = raise_loop,
+    .set_weighted = set_weighted_loop,
+    .lerp = lerp_loop,
+    .spread = spread_256,
 };
 
 }  // namespace saccade::vision::avx512

@@ -5,16 +5,22 @@
 #include <cstdint>
 
 #include "saccade/isa.h"
+#include "vision/kernels/spread_table.h"
 
 namespace saccade::vision {
 
 struct MosaicKernels {
   Isa isa;
-  /// sum[i] += in[i * step] * (weight[i] * row_weight)
-  void (*add_weighted)(const float* in, std::ptrdiff_t step, const float* weight, float row_weight, int n,
-                       float* sum) noexcept;
-  /// Where in is above best: best becomes in, number becomes `channel`.
-  void (*raise)(const float* in, std::uint8_t channel, int n, float* best, std::uint8_t* number) noexcept;
+  /// sum[i] += in[i] * (weight[i] * row_weight)
+  void (*add_weighted)(const float* in, const float* weight, float row_weight, int n, float* sum) noexcept;
+  /// sum[i] = in[i] * (weight[i] * row_weight)
+  void (*set_weighted)(const float* in, const float* weight, float row_weight, int n, float* sum) noexcept;
+  /// out = a + (b - a) * weight
+  void (*lerp)(const float* a, const float* b, float weight, int n, float* out) noexcept;
+  /// Targets [begin, end) between their neighbours in `row`, as the table and `fraction` say; out[0] is
+  /// `begin`'s.
+  void (*spread)(const float* row, const SpreadTable& table, const float* fraction, int begin, int end,
+                 float* out) noexcept;
 };
 
 namespace portable {

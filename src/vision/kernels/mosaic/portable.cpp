@@ -10,7 +10,9 @@ namespace {
 const MosaicKernels kMosaic = {
     .isa = Isa::portable,
     .add_weighted = add_weighted_loop,
-    .raise = raise_loop,
+    .set_weighted = set_weighted_loop,
+    .lerp = lerp_loop,
+    .spread = spread_loop,
 };
 
 }  // namespace saccade::vision::portable
