@@ -12,6 +12,10 @@
 #include "saccade/error.h"
 #include "saccade/model.h"
 
+extern "C" {
+#include <libavutil/imgutils.h>
+}
+
 namespace saccade::pipeline {
 
 namespace {

@@ -138,8 +138,9 @@ TEST_P(TightMemory, AJobGoesOnWithFewerPicturesAtOnce) {
   const JobReport plain = pipeline::run(options(usual), {}, everything());
   EXPECT_EQ(plain.frames, 50);
   EXPECT_EQ(packet_hashes(out, "v:0"), packet_hashes(usual, "v:0"));
-  if (room.refused > 0)  // there were ever more than two at once
+  if (room.refused > 0) {  // there were ever more than two at once
     EXPECT_THAT(report.notices, testing::Contains(HasSubstr("memory ran out")));
+  }
 }
 
 TEST_P(TightMemory, EndsWhereNotEvenOneFits) {

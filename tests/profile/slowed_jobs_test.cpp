@@ -110,6 +110,7 @@ TEST_F(SlowedJob, ByTheEncodersPreset) {
                                                   {.encode = slow.measured.encode_trial,
                                                    .infer_without_cap = {},
                                                    .infer_bf16 = {},
+                                                   .infer_one_window = {},
                                                    .infer_alone = {},
                                                    .crowding = {}});
   EXPECT_EQ(verdict.cause, "encoder-preset") << verdict.text;
