@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "vision/effect_rows.h"
@@ -91,6 +92,10 @@ class BlurEffect : public EffectRows {
     std::size_t bytes;
   };
   State lay_out(std::uint8_t* memory) const noexcept;
+  /// What prepare() has left at the head of a frame's memory.
+  static const State& state_of(const std::uint8_t* memory) noexcept {
+    return *std::launder(reinterpret_cast<const State*>(memory));
+  }
   std::size_t grid_of(int c) const noexcept { return two_grids_ && c > 0 ? 1 : 0; }
   void sum_grid(FrameRows& rows, std::size_t which, const State& state) const;
   void fold_row(const Grid& grid, const std::uint32_t* fine, float* padded_row, float* out) const noexcept;
@@ -127,6 +132,7 @@ BlurEffect::State BlurEffect::lay_out(std::uint8_t* memory) const noexcept {
     return p;
   };
   const auto floats = [&](std::size_t n) { return reinterpret_cast<float*>(take(n * sizeof(float))); };
+  take(sizeof(State));
   std::size_t widest = 0, longest_row = 0, fine = 0;
   for (std::size_t g = 0; g < (two_grids_ ? 2u : 1u); ++g) {
     const Grid& grid = grids_[g];
@@ -156,7 +162,7 @@ BlurEffect::State BlurEffect::lay_out(std::uint8_t* memory) const noexcept {
 std::size_t BlurEffect::state_bytes() const noexcept { return lay_out(nullptr).bytes; }
 
 void BlurEffect::prepare(FrameRows& rows, std::uint8_t* memory) const {
-  const State state = lay_out(memory);
+  const State& state = *new (memory) State(lay_out(memory));
   for (std::size_t g = 0; g < (two_grids_ ? 2u : 1u); ++g) sum_grid(rows, g, state);
   for (std::size_t g = 0; g < (two_grids_ ? 2u : 1u); ++g) finish_grid(g, state);
 }
@@ -200,7 +206,7 @@ void BlurEffect::fold_row(const Grid& grid, const std::uint32_t* fine, float* pa
 
 void BlurEffect::blur_down(const Grid& grid, const float* plane, int row, float* out) const noexcept {
   constexpr int kMaxRadius = 512;
-  std::array<const float*, kMaxRadius> above{}, below{};
+  std::array<const float*, kMaxRadius> above, below;  // only the first radius + 1 are set and read
   const int radius = std::min(static_cast<int>(grid.taps_y.size()), kMaxRadius) - 1;
   for (int k = 0; k <= radius; ++k) {
     const auto i = static_cast<std::size_t>(k);
@@ -231,7 +237,7 @@ void BlurEffect::finish_grid(std::size_t which, const State& state) const noexce
 }
 
 void BlurEffect::row(const RowJob& job, FrameRows&, std::uint8_t* memory) const {
-  const State state = lay_out(memory);
+  const State& state = state_of(memory);
   const Grid& grid = grids_[grid_of(job.component)];
   const std::int16_t* upper = state.result[static_cast<std::size_t>(job.component)] +
                               static_cast<std::size_t>(grid.down.index(job.y)) * grid.row_pitch();
