@@ -39,6 +39,7 @@ struct Measurements {
   StageTime convert, preprocess, infer, mask, composite, prepare;
   double encoder_cpu = 0;  ///< of the encoder's own threads
   double decoder_cpu = 0;  ///< of the decoder's
+  double spin_cpu = 0;     ///< of threads that look for a stage to run, where `delays_known`
   double helper_cpu = 0;   ///< of threads that share a frame with the one that runs its network
   int encoder_threads = 0;
   double queued_for_process = 0, queued_for_encode = 0;

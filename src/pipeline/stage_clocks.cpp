@@ -24,6 +24,14 @@ void StageClocks::attach(trace::Recorder& to) {
   copy_packet = copy("copy of a packet");
 }
 
+double StageClocks::cpu_in_stages() const noexcept {
+  double sum = 0;
+  for (const trace::StageClock* clock :
+       {&decode, &convert, &preprocess, &infer, &mask, &composite, &encode, &write})
+    sum += clock->cpu_seconds();
+  return sum;
+}
+
 void StageClocks::watch_delays() noexcept {
   for (trace::StageClock* clock :
        {&decode, &convert, &preprocess, &infer, &mask, &composite, &encode, &write, &read, &prepare})

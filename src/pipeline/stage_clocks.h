@@ -19,6 +19,8 @@ struct StageClocks {
   trace::NameId copy_picture = 0, copy_mask = 0, copy_packet = 0;
 
   void attach(trace::Recorder& to);
+  /// CPU seconds of threads in any stage.
+  double cpu_in_stages() const noexcept;
   /// See StageClock::watch_delays().
   void watch_delays() noexcept;
 };

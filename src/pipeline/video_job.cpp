@@ -161,9 +161,9 @@ class VideoJob {
   bool complete_ = false;             ///< an earlier run has finished all pictures
   std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
   std::chrono::steady_clock::time_point first_time_;
-  double idle_before_ = -1;                 ///< seconds of the CPUs
-  std::chrono::nanoseconds cpu_before_{0};  ///< of the process
-  double outside_stages_ = 0;               ///< CPU seconds of the process when the last frame was sent
+  double idle_before_ = -1;                  ///< seconds of the CPUs
+  std::chrono::nanoseconds cpu_before_{0};   ///< of the process
+  double outside_before_ = 0, outside_ = 0;  ///< CPU seconds of the process that are no stage's
 
   std::atomic<bool> started_{false};
   std::atomic<std::uint64_t> visits_{0};
@@ -691,6 +691,7 @@ void VideoJob::run_stages() {
   }
   idle_before_ = platform::idle_cpu_seconds();
   cpu_before_ = trace::process_cpu_time();
+  outside_before_ = cpu_outside_stages();
   started_.store(true, std::memory_order_release);
   arena.execute([&] {
     tbb::parallel_pipeline(
@@ -749,12 +750,12 @@ void VideoJob::measure_threads() {
     if (thread.name == kDecoderThreads || thread.name.starts_with("av:")) m.decoder_cpu += thread.ran;
     if (thread.name == platform::kTeamThreads) m.helper_cpu += thread.ran;
   }
-  outside_stages_ = cpu_outside_stages();
+  outside_ = cpu_outside_stages();
+  m.spin_cpu = std::max(0.0, outside_ - outside_before_ - m.encoder_cpu - m.decoder_cpu - m.helper_cpu);
 }
 
 double VideoJob::cpu_outside_stages() const {
-  return std::chrono::duration<double>(trace::process_cpu_time()).count() -
-         state_.clocks.encode.cpu_seconds() - state_.clocks.write.cpu_seconds();
+  return std::chrono::duration<double>(trace::process_cpu_time()).count() - state_.clocks.cpu_in_stages();
 }
 
 /// Drains the encoder and ends the file.
@@ -778,7 +779,7 @@ void VideoJob::finish() {
   if (sink_) {
     finish_video();
     if (state_.measured.delays_known)  // nobody else is at work any more
-      state_.measured.encoder_cpu += std::max(0.0, cpu_outside_stages() - outside_stages_);
+      state_.measured.encoder_cpu += std::max(0.0, cpu_outside_stages() - outside_);
   } else {
     frames_->finish();
     report.output_bytes = frames_->bytes_written();

@@ -13,11 +13,12 @@ namespace {
 
 /// Longer jobs go on as they did in the second half of so many frames.
 constexpr std::int64_t kPlayed = 240;
-/// Pictures that an encoder takes beyond those that its threads work on.
-constexpr int kEncoderQueue = 2;
 /// Below this share of idle CPUs, threads that do not run may be kept waiting by others; for measurements
 /// that do not tell.
 constexpr double kIdle = 0.1;
+
+/// Of a CPU; with less, nothing can be said.
+constexpr double kLeastShare = 0.1;
 
 /// A piece of work of one thread, and of others that join it for the piece: computing, or waiting.
 struct Piece {
@@ -29,7 +30,8 @@ struct Piece {
 struct Runner {
   enum class Stage { none, input, middle, output, encoder } stage = Stage::none;
   std::int64_t frame = 0;
-  bool blocked = false;  ///< the encoder has no room for its frame
+  bool sent = false;     ///< its frame is with the encoder
+  bool blocked = false;  ///< until the encoder has a thread to spare
   std::deque<Piece> pieces;
 };
 
@@ -72,7 +74,6 @@ class Play {
       for (Runner& lane : lanes_) {
         if (lane.blocked && has_room()) {
           lane.blocked = false;
-          lane.pieces = output_pieces();
           finish_if_done(lane);
           changed = true;
         }
@@ -84,13 +85,8 @@ class Play {
   bool give(Runner& lane) {
     if (!output_busy_ && next_output_ < frames_ && processed_[static_cast<std::size_t>(next_output_)]) {
       output_busy_ = true;
-      start(lane, Stage::output, next_output_, {});
-      if (has_room()) {
-        lane.pieces = output_pieces();
-      } else {
-        lane.blocked = true;
-      }
-      finish_if_done(lane);
+      start(lane, Stage::output, next_output_,
+            {{m_.encode.cpu + m_.write.cpu, 1}, {m_.encode.wait + m_.write.wait, 0}});
       return true;
     }
     if (in_middle_ < m_.streams && next_middle_ < next_input_ &&
@@ -114,18 +110,17 @@ class Play {
     return false;
   }
 
+  /// An encoder keeps whoever hands it a picture until it has a thread for the next one.
   bool has_room() const {
-    return coders_.empty() || sent_ - finished_ < static_cast<std::int64_t>(coders_.size()) + kEncoderQueue;
-  }
-  std::deque<Piece> output_pieces() const {
-    return {{m_.encode.cpu + m_.write.cpu, 1}, {m_.encode.wait + m_.write.wait, 0}};
+    return coders_.empty() || sent_ - finished_ < static_cast<std::int64_t>(coders_.size());
   }
 
   void start(Runner& runner, Stage stage, std::int64_t frame, std::deque<Piece> pieces) {
     runner.stage = stage;
     runner.frame = frame;
+    runner.sent = false;
     runner.pieces = std::move(pieces);
-    if (stage != Stage::output) finish_if_done(runner);
+    finish_if_done(runner);
   }
 
   void finish_if_done(Runner& runner) {
@@ -143,11 +138,16 @@ class Play {
         --in_middle_;
         break;
       case Stage::output:
+        if (!runner.sent) ++sent_;
+        runner.sent = true;
+        if (coders_.empty()) begun_ = finished_ = sent_;
+        if (!has_room()) {
+          runner.blocked = true;
+          return;
+        }
         output_busy_ = false;
         ++next_output_;
         --under_way_;
-        ++sent_;
-        if (coders_.empty()) begun_ = finished_ = sent_;
         break;
       case Stage::encoder:
         ++finished_;
@@ -170,6 +170,10 @@ class Play {
   double next_step() {
     double wanted = 0;
     each([&](const Runner& runner) { wanted += runner.pieces.front().threads; });
+    if (wanted > 0) {
+      for (const Runner& lane : lanes_)
+        if (lane.stage == Stage::none) wanted += m_.spinning;
+    }
     const double busy = std::min(wanted, m_.cpus);
     const double others = std::max(0.0, m_.machine_cpus - m_.cpus);
     const double crowd =
@@ -296,7 +300,15 @@ PipelineModel model_of(const pipeline::Measurements& m, double crowding) {
   if (model.decoder_threads > 1) model.decode.wait = 0;  // for threads of its own
   model.encoder_threads = m.encoder_threads > 0 ? m.encoder_threads : m.cpus + m.cpus / 2;
   model.tokens = std::max(1, m.tokens);
-  model.cpus = std::max(std::min(1.0, 0.5 * m.cpus), m.cpus - others_cpus(m));
+  if (m.delays_known) {
+    double in_stages = 0;
+    for (const pipeline::StageTime* t : {&m.read, &m.decode, &m.convert, &m.preprocess, &m.infer, &m.mask,
+                                         &m.composite, &m.prepare, &m.encode, &m.write})
+      in_stages += t->wall;
+    const double without_work = model.lanes * m.seconds - in_stages;
+    if (without_work > 0) model.spinning = std::clamp(m.spin_cpu / without_work, 0.0, 1.0);
+  }
+  model.cpus = std::max(kLeastShare, m.cpus - others_cpus(m));
   model.overlap = m.video;
   return model;
 }

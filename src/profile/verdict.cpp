@@ -429,9 +429,11 @@ class Judge {
           report.speedup_if_free = gain(without(model_, stage));
         }
       }
+      const bool now = cause->speedup >= kWorth;
       report.text =
-          fmt::format("{} {}: {}. {}: about {:.2g} times as fast.", opening(report.stage),
-                      cause_words(cause->cause), cause->why, capital(cause->setting), cause->speedup) +
+          fmt::format("{} {}: {}. {}: about {:.2g} times as fast{}.", opening(report.stage),
+                      cause_words(cause->cause), cause->why, capital(cause->setting),
+                      now ? cause->speedup : cause->alone, now ? "" : ", once the machine is free") +
           others_note(cause->cause);
       return;
     }

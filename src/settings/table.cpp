@@ -590,6 +590,15 @@ constexpr Setting kTable[] = {
      .high = 1024,
      .value_name = "N",
      .apply = [](Job& job, const V& v) { job.encoder_threads = as_int(v.back()); }},
+    {.name = "max-process-memory",
+     .kind = Kind::size,
+     .section = Section::pipeline,
+     .doc =
+         "Memory of the whole program: fewer frames at once if need be. With a search also a bound of what "
+         "is looked for",
+     .fallback_note = "no bound",
+     .value_name = "SIZE",
+     .apply = [](Job& job, const V& v) { job.max_process_memory = *platform::parse_size(v.back()); }},
     {.name = "decoder-threads",
      .kind = Kind::integer,
      .section = Section::pipeline,
@@ -695,15 +704,6 @@ constexpr Setting kTable[] = {
      .fallback_note = "no bound",
      .high = 1e9,
      .value_name = "MS"},
-    {.name = "max-process-memory",
-     .kind = Kind::size,
-     .section = Section::pipeline,
-     .doc =
-         "Memory of the whole program: fewer frames at once if need be. With a search also a bound of what "
-         "is looked for",
-     .fallback_note = "no bound",
-     .value_name = "SIZE",
-     .apply = [](Job& job, const V& v) { job.max_process_memory = *platform::parse_size(v.back()); }},
 
     // Measuring.
     {.name = "warmup",

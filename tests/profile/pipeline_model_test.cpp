@@ -44,7 +44,9 @@ TEST(PipelineModel, IsAsFastAsItsSlowestPart) {
   m.cpus = m.machine_cpus = 16;
   m.lanes = m.streams = 16;
   m.tokens = 18;
-  EXPECT_NEAR(m.seconds_a_frame(), 0.007, 1e-4);
+  EXPECT_NEAR(m.seconds_a_frame(), 0.008, 1e-4);  // with one thread it keeps who hands pictures over
+  m.encoder_threads = 2;
+  EXPECT_NEAR(m.seconds_a_frame(), 0.004, 6e-4);
   m = balanced();
   m.decode.cpu = 0.05;
   EXPECT_NEAR(m.seconds_a_frame(), 0.05, 1e-4);
@@ -96,6 +98,18 @@ TEST(PipelineModel, AFullMachineIsSlowerACpu) {
   m.encode.cpu += m.encoder_cpu;
   m.encoder_cpu = 0;
   EXPECT_NEAR(m.seconds_a_frame(), 0.020, 1e-4);  // one CPU works
+}
+
+TEST(PipelineModel, ThreadsWithoutWorkAreInTheWayOfThoseThatHaveSome) {
+  PipelineModel m = balanced();
+  m.encoder_cpu = 0;
+  m.tokens = 1;
+  m.cpus = m.machine_cpus = 2;
+  m.lanes = m.streams = 2;
+  m.spinning = 1;
+  EXPECT_NEAR(m.seconds_a_frame(), 0.013, 1e-4);  // there is a CPU for it
+  m.cpus = m.machine_cpus = 1;
+  EXPECT_NEAR(m.seconds_a_frame(), 0.026, 2e-4);
 }
 
 TEST(PipelineModel, LeavesOthersTheirShare) {
