@@ -13,13 +13,17 @@ extern "C" {
 #include <string_view>
 
 #include "media/animation.h"
+#include "media/packet_size.h"
 
 namespace saccade::media {
 
 namespace {
 
-constexpr std::int64_t kMaxHeldBytes = std::int64_t{12} << 20;
+constexpr std::int64_t kMaxHeldBytes = std::int64_t{4} << 20;
 constexpr std::int64_t kMaxMovieTimescale = 100'000'000;
+/// What an edit list cuts away is sound all the same where a container has none, and would delay the
+/// pictures. Some packets before the first that is heard are what its decoder starts with.
+constexpr std::size_t kMostUnheard = 2;
 constexpr std::int64_t kMuxerDelayMicroseconds = 500'000;
 
 /// Facts about the input's own coding or container that would be false in the result.
@@ -141,6 +145,18 @@ void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& 
   const AVFormatContext& input = source.context();
   std::int64_t scale = 1;
   bool negative = false;
+  // Where the clock of a transport stream starts anew, what came before has times below zero, and an MP4 file
+  // would not show it.
+  const std::int64_t video_start = source.first_pts(source.video_index());
+  std::int64_t shift = 0;
+  if (video_start != AV_NOPTS_VALUE && video_start < 0 && !source.begins_unseen() &&
+      !source.range().moves()) {
+    shift = -av_rescale_q(video_start, source.video().time_base, AV_TIME_BASE_Q);
+    output_->output_ts_offset = shift;
+    notices_.push_back(
+        fmt::format("the video starts {:.3f} s before time zero: all streams start later by that much",
+                    static_cast<double>(shift) / AV_TIME_BASE));
+  }
   for (unsigned i = 0; i < plan.streams.size(); ++i) {
     const AVStream& stream = *input.streams[i];
     const StreamAction action = plan.streams[i].action;
@@ -151,7 +167,8 @@ void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& 
     if (late && stream.time_base.num == 1 && scale < kMaxMovieTimescale)
       scale = std::lcm(scale, std::int64_t{stream.time_base.den});
     // An Opus track's lead-in has a field of its own there.
-    if (action != StreamAction::process && start != AV_NOPTS_VALUE && start < 0 &&
+    if (action != StreamAction::process && start != AV_NOPTS_VALUE &&
+        av_rescale_q(start, stream.time_base, AV_TIME_BASE_Q) + shift < 0 &&
         stream.codecpar->codec_id != AV_CODEC_ID_OPUS && action != StreamAction::convert_audio)
       negative = true;
   }
@@ -279,6 +296,13 @@ void Muxer::write_copy(PacketPtr packet) {
   Track& track = tracks_.at(static_cast<std::size_t>(source));
   switch (track.action) {
     case StreamAction::copy:
+      if ((packet->flags & AV_PKT_FLAG_DISCARD) != 0 && !is_mov_family(*output_->oformat)) {
+        track.unheard.push_back(std::move(packet));
+        if (track.unheard.size() > kMostUnheard) track.unheard.pop_front();
+        break;
+      }
+      for (PacketPtr& each : track.unheard) hold(std::move(each), source);
+      track.unheard.clear();
       hold(std::move(packet), source);
       break;
     case StreamAction::convert_text:
@@ -302,7 +326,7 @@ void Muxer::hold(PacketPtr packet, int source) {
   if (packet->pts == AV_NOPTS_VALUE) packet->pts = packet->dts;
   track.next_dts = packet->dts + packet->duration;
   const std::int64_t time = av_rescale_q(packet->dts, track.time_base, AV_TIME_BASE_Q);
-  held_bytes_ += packet->size;
+  held_bytes_ += bytes_of(*packet);
   held_.push_back({std::move(packet), time});
   while (held_bytes_ > kMaxHeldBytes) release_until(held_.front().time);
 }
@@ -311,7 +335,7 @@ void Muxer::release_until(std::int64_t microseconds) {
   while (!held_.empty() && held_.front().time <= microseconds) {
     PacketPtr packet = std::move(held_.front().packet);
     held_.pop_front();
-    held_bytes_ -= packet->size;
+    held_bytes_ -= bytes_of(*packet);
     Track& track = tracks_[static_cast<std::size_t>(packet->stream_index)];
     if (cut_ != INT64_MAX && av_rescale_q(packet->pts, track.time_base, AV_TIME_BASE_Q) >= cut_) continue;
     const AVStream& stream = *output_->streams[track.index];

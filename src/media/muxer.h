@@ -53,6 +53,7 @@ class Muxer {
     std::int64_t next_dts = AV_NOPTS_VALUE;  ///< where a packet without time goes, in the input's time base
     std::int64_t lead_in = 0;  ///< what the container subtracts again from every time (Opus in Matroska)
     std::int64_t rescale_state = AV_NOPTS_VALUE;
+    std::deque<PacketPtr> unheard;  ///< the last packets that are not to be shown
     std::unique_ptr<SubtitleConverter> subtitles;
     std::unique_ptr<AudioConverter> audio;
   };

@@ -446,8 +446,10 @@ PacketPtr Source::read() {
         av_packet_unref(packet.get());
         continue;
       }
-      if (first_pts_[stream] == AV_NOPTS_VALUE)
+      if (first_pts_[stream] == AV_NOPTS_VALUE) {
         first_pts_[stream] = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
+        if (packet->stream_index == video_index_) begins_unseen_ = (packet->flags & AV_PKT_FLAG_DISCARD) != 0;
+      }
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;

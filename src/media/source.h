@@ -73,6 +73,8 @@ class Source {
   /// Time of the first packet that read() gave of a stream, in the stream's time base; AV_NOPTS_VALUE if
   /// there was none yet.
   std::int64_t first_pts(int stream) const noexcept { return first_pts_[static_cast<std::size_t>(stream)]; }
+  /// Whether the first packet of the video was one that is not to be shown, before an edit list's start.
+  bool begins_unseen() const noexcept { return begins_unseen_; }
   /// Whether read() came to the real end of the input, and was not cancelled before.
   bool ended() const noexcept { return ended_; }
   /// Whether the end was told by nothing but the connection's, which may have come too early.
@@ -105,7 +107,7 @@ class Source {
   std::int64_t jumped_before_ =
       0;  ///< microseconds from the start of the range to where reading began; 0: at the start
   int video_index_ = -1;
-  bool still_ = false, ended_ = false, end_unsure_ = false;
+  bool still_ = false, ended_ = false, end_unsure_ = false, begins_unseen_ = false;
   std::vector<std::int64_t> first_pts_;
   std::int64_t damaged_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "media/packet_size.h"
 #include "pipeline/video_sink.h"
 #include "platform/cpu_use.h"
 
@@ -114,7 +115,7 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
     } else if (packet->stream_index == source_.video_index()) {
       decoder_->send(packet.get());
     } else {
-      copied_bytes_ += static_cast<std::size_t>(packet->size);
+      copied_bytes_ += media::bytes_of(*packet);
       copied.push_back(std::move(packet));
     }
     if (state_.options.strict) require_undamaged();

@@ -28,7 +28,7 @@ class FrameReader {
   media::FramePtr next(std::vector<media::PacketPtr>& copied);
   /// From now on next() gives null as well once packets of so many bytes have been added without a picture:
   /// the pictures of a video may end, or pause, long before its sound does.
-  void bound_copied(std::size_t bytes) noexcept { most_copied_ = bytes; }
+  void bound_copied(std::size_t bytes) noexcept { most_copied_ = static_cast<std::int64_t>(bytes); }
   /// Whether next() gave null for that reason, and is to be asked again.
   bool paused() const noexcept { return paused_; }
   /// Puts a filter between decoder and next(), `first` being the first picture that goes through it.
@@ -58,7 +58,7 @@ class FrameReader {
   std::unique_ptr<media::PictureFilter> filter_;
   bool filter_ended_ = false;
   bool input_done_ = false;
-  std::size_t most_copied_ = SIZE_MAX, copied_bytes_ = 0;
+  std::int64_t most_copied_ = INT64_MAX, copied_bytes_ = 0;
   bool paused_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;

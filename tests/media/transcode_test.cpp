@@ -452,6 +452,59 @@ TEST(Transcode, SubtitlesThatCannotBeConvertedAreLeftOutAndCounted) {
   EXPECT_EQ(frame_times(out).size(), 25u);
 }
 
+TEST(Transcode, WhatAnEditListCutsAwayIsNotHeardElsewhere) {
+  Scratch scratch;
+  const auto whole = scratch / "whole.mp4", in = scratch / "in.mp4";
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=3 -f lavfi -i sine=d=3:r=48000 -c:v libx264 -g 100 -bf 2 -c:a aac "
+      "{}",
+      {whole});
+  ffmpeg("-ss 1.5 -i {} -c copy {}", {whole, in});
+  const auto first = [](const std::filesystem::path& file, const char* stream) {
+    return std::stod(test::ffprobe("-select_streams " + std::string(stream) +
+                                       " -show_entries packet=pts_time:packet_side_data=none",
+                                   file)
+                         .front());
+  };
+  EXPECT_LT(first(in, "a:0"), -0.5) << "the clip has nothing to cut away";
+  for (const char* name : {"out.mkv", "out.ts"}) {
+    const auto out = scratch / name;
+    transcode(in, out);
+    const double video = std::stod(frame_times(out).front());
+    EXPECT_NEAR(first(out, "a:0"), video, 0.06) << name;
+    EXPECT_EQ(frame_times(out).size(), frame_times(in).size()) << name;
+  }
+  EXPECT_LT(std::stod(frame_times(scratch / "out.mkv").front()), 0.06);
+}
+
+TEST(Transcode, ATransportStreamWhoseClockStartsAnewIsWhole) {
+  Scratch scratch;
+  const auto plain = scratch / "plain.ts", in = scratch / "in.ts";
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=3 -f lavfi -i sine=d=3:r=48000 -c:v libx264 -bf 2 -c:a ac3 {}",
+         {plain});
+  // 2^33 ticks of 90 kHz are 95443.7 s.
+  ffmpeg("-i {} -c copy -muxdelay 0 -output_ts_offset 95442 {}", {plain, in});
+  const auto before = frame_times(in);
+  EXPECT_LT(std::stod(before.front()), 0) << "the clip does not start anew";
+  const auto first_sound = [](const std::filesystem::path& file) {
+    return std::stod(test::ffprobe("-select_streams a:0 -show_entries packet=pts_time", file).front());
+  };
+  for (const char* name : {"out.mp4", "out.mkv", "out.mov"}) {
+    const auto out = scratch / name;
+    transcode(in, out);
+    const auto after = frame_times(out);
+    ASSERT_EQ(after.size(), 75u) << name;
+    for (std::size_t i = 1; i < after.size(); ++i) {
+      EXPECT_NEAR(std::stod(after[i]) - std::stod(after[0]), std::stod(before[i]) - std::stod(before[0]),
+                  0.001)
+          << name << i;
+    }
+    EXPECT_EQ(packet_hashes(out, "a:0"), packet_hashes(in, "a:0")) << name;
+    EXPECT_NEAR(first_sound(out) - std::stod(after[0]), first_sound(in) - std::stod(before[0]), 0.002)
+        << name;
+  }
+}
+
 TEST(Transcode, AviKeepsTheFrameRate) {
   Scratch scratch;
   for (const char* rate : {"25/1", "30000/1001"}) {
