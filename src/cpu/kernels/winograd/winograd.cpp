@@ -57,6 +57,10 @@ std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t sid
 // Filters of which a core can read all for each block of tiles: they stay in a third-level cache.
 constexpr std::int64_t kNearFloats = 5 * 1024 * 1024;
 
+// Inputs of a picture that do not come from a second-level cache, and results of which little would be left
+// in a third-level cache when they are read.
+constexpr std::int64_t kFarBytes = 4 * 1024 * 1024, kStreamBytes = 24 * 1024 * 1024;
+
 // F(6x6) errs four times as much as F(4x4), which errs about as much as a plain sum in single precision. It
 // is for wide layers, which take most of the time where there are any: few networks have more than some of
 // them. Narrower ones keep to F(4x4) for those who asked for single precision; rounding operands to bfloat16
@@ -201,6 +205,12 @@ PreparedKernel prepare(const KernelQuery& query) {
     s.block_tiles = (s.tile_count + s.tasks - 1) / s.tasks;
     prepared.phase_tasks = {q.batch * s.tasks};
   }
+  s.ask_ahead = q.in_h * q.in_w * q.channels * (q.src_bf16 ? 2 : 4) >= kFarBytes;
+  const Activation activation = q.epilogue.activation;
+  const bool clamped =
+      activation == Activation::none || activation == Activation::relu || activation == Activation::clip;
+  s.stream = q.out_h * q.out_w * q.filters * 4 >= kStreamBytes && clamped && !q.dst_bf16 && !q.has_residual &&
+             q.filters % width == 0 && q.dst_pixel % width == 0 && q.dst_image % width == 0;
   // No two positions at the same place of a page.
   s.position_step = (s.staged ? s.stage_tiles : s.block_tiles) * tile_step + 16;
   s.sums_step = s.block_tiles * s.panel_step + 16;

@@ -50,6 +50,8 @@ struct WinogradState {
   std::int64_t position_step;  ///< floats between the transformed inputs of two positions
   std::int64_t sums_step;      ///< floats between the sums of two positions
   std::int64_t tasks;          ///< fused: near-equal blocks of tiles
+  bool ask_ahead;  ///< fused: the input of the next block comes from far, and is asked for in time
+  bool stream;     ///< the result is too large for the caches: written past them where aligned
 
   // Fused: a task transforms a block of tiles, multiplies it with all filters and transforms the sums.
   // Staged, where the filters are too large to be read once a block: the transformed inputs of `stage_tiles`

@@ -6,6 +6,7 @@
 #include "cpu/kernels/epilogue.inl"
 #include "cpu/kernels/winograd/points.inl"
 #include "cpu/kernels/winograd/products.inl"
+#include "cpu/kernels/winograd/wanted.inl"
 
 /// Channels of a slice.
 constexpr std::int64_t kDepth = winograd_depth(kLanes);
@@ -142,16 +143,82 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
   }
 }
 
+/// The columns of a tile's sums, some filters of it; `line`: the next line of sums is asked for.
+template <int M>
+[[gnu::always_inline]] inline void transform_columns(const float* sums, std::int64_t position_step, bool line,
+                                                     Vec (&half)[M + 2][M]) {
+  constexpr int kSide = M + 2;
+#pragma GCC unroll 1
+  for (int j = 0; j < kSide; ++j) {
+    Vec e[kSide];
+#pragma GCC unroll 8
+    for (int i = 0; i < kSide; ++i) e[i] = load(sums + (i * kSide + j) * position_step);
+    if (line) {
+#pragma GCC unroll 8
+      for (int i = 0; i < kSide; ++i) prefetch(sums + (i * kSide + j) * position_step + kLineFloats);
+    }
+    transform_output<M>(e, half[j]);
+  }
+}
+
+/// Outputs of a tile that exist.
+struct Extent {
+  int rows, columns;
+};
+template <int M>
+inline Extent extent_of(const WinogradState& s, WinogradTile tile) {
+  const std::int64_t rows = (s.out_h - tile.y + s.dilation_h - 1) / s.dilation_h;
+  const std::int64_t columns = (s.out_w - tile.x + s.dilation_w - 1) / s.dilation_w;
+  return {static_cast<int>(smaller(rows, M)), static_cast<int>(smaller(columns, M))};
+}
+
+/// Filters of which the outputs of a tile are collected before they are streamed.
+constexpr std::int64_t kStreamFilters = 64;
+
+/// As scatter_tile, whole vectors under a clamp. Whole pixels are streamed past the caches: lines that are
+/// written in full are not read before, and displace nothing.
+template <int M>
+inline void stream_tile(const WinogradState& s, const float* sums, std::int64_t position_step,
+                        WinogradTile tile, std::int64_t filter, std::int64_t width, float* dst) {
+  constexpr int kSide = M + 2;
+  const Extent extent = extent_of<M>(s, tile);
+  const Vec low = lower_bound(s.epilogue), high = upper_bound(s.epilogue);
+  const std::int64_t corner = static_cast<std::int64_t>(tile.y) * s.out_w + tile.x;
+  Vec half[kSide][M];
+  alignas(64) float pixels[M * M * kStreamFilters];
+  for (std::int64_t first = 0; first < width; first += kStreamFilters) {
+    const std::int64_t count = smaller(width - first, kStreamFilters);
+    for (std::int64_t c = 0; c < count; c += kLanes) {
+      const Vec bias = load(s.bias + filter + first + c);
+      transform_columns<M>(sums + first + c, position_step, c % kLineFloats == 0, half);
+#pragma GCC unroll 1
+      for (int i = 0; i < M; ++i) {
+        Vec e[kSide], y[M];
+#pragma GCC unroll 8
+        for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
+        transform_output<M>(e, y);
+        float* to = pixels + i * M * kStreamFilters + c;
+#pragma GCC unroll 8
+        for (int j = 0; j < M; ++j) store(to + j * kStreamFilters, clamp(low, high, y[j] + bias));
+      }
+    }
+    for (int i = 0; i < extent.rows; ++i)
+      for (int j = 0; j < extent.columns; ++j) {
+        const std::int64_t pixel = corner + i * s.dilation_h * s.out_w + j * s.dilation_w;
+        float* d = dst + pixel * s.dst_pixel + filter + first;
+        const float* from = pixels + (i * M + j) * kStreamFilters;
+        for (std::int64_t c = 0; c < count; c += kLanes) stream(d + c, load(from + c));
+      }
+  }
+}
+
 /// Transforms the sums of one tile, `width` filters from `filter` on, and stores the outputs that exist.
 template <int M, class Residual, class Result>
 inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t position_step,
                          WinogradTile tile, std::int64_t filter, std::int64_t width, const Residual* residual,
                          Result* dst) {
   constexpr int kSide = M + 2;
-  const std::int64_t rows_left = (s.out_h - tile.y + s.dilation_h - 1) / s.dilation_h;
-  const std::int64_t columns_left = (s.out_w - tile.x + s.dilation_w - 1) / s.dilation_w;
-  const int rows = rows_left < M ? static_cast<int>(rows_left) : M;
-  const int columns = columns_left < M ? static_cast<int>(columns_left) : M;
+  const Extent extent = extent_of<M>(s, tile);
   const bool clamped = is_clamp(s.epilogue);
   const Vec low = lower_bound(s.epilogue), high = upper_bound(s.epilogue);
   const std::int64_t corner = static_cast<std::int64_t>(tile.y) * s.out_w + tile.x;
@@ -160,19 +227,9 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
     const Vec bias = load(s.bias + filter + c);
     const std::int64_t left = s.filters - filter - c;
     const int count = left < kLanes ? static_cast<int>(left) : kLanes;
+    transform_columns<M>(sums + c, position_step, c % kLineFloats == 0, half);
 #pragma GCC unroll 1
-    for (int j = 0; j < kSide; ++j) {
-      Vec e[kSide];
-#pragma GCC unroll 8
-      for (int i = 0; i < kSide; ++i) e[i] = load(sums + (i * kSide + j) * position_step + c);
-      if (c % kLineFloats == 0) {
-#pragma GCC unroll 8
-        for (int i = 0; i < kSide; ++i) prefetch(sums + (i * kSide + j) * position_step + c + kLineFloats);
-      }
-      transform_output<M>(e, half[j]);
-    }
-#pragma GCC unroll 1
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < extent.rows; ++i) {
       Vec e[kSide], y[M];
 #pragma GCC unroll 8
       for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
@@ -180,14 +237,14 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
       const std::int64_t pixel = corner + i * s.dilation_h * s.out_w;
       Result* d = dst + pixel * s.dst_pixel + filter + c;
       const std::int64_t step = s.dilation_w * s.dst_pixel;
-      if (residual == nullptr && clamped && count == kLanes && columns == M) {
+      if (residual == nullptr && clamped && count == kLanes && extent.columns == M) {
 #pragma GCC unroll 8
         for (int j = 0; j < M; ++j) store(d + j * step, clamp(low, high, y[j] + bias));
         continue;
       }
       const Residual* r = residual + (residual != nullptr ? pixel * s.residual_pixel + filter + c : 0);
 #pragma GCC unroll 1
-      for (int j = 0; j < columns; ++j) {
+      for (int j = 0; j < extent.columns; ++j) {
         Vec v = y[j] + bias;
         if (residual != nullptr) v = v + load_first(r + j * s.dilation_w * s.residual_pixel, count);
         store_first(d + j * step, count, activate(s.epilogue, v));
@@ -197,13 +254,18 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
 }
 
 /// The input of an image, of either type.
+inline const void* input_of(const WinogradState& s, const compiler::KernelArgs& args, std::int64_t image) {
+  if (s.src_bf16) return static_cast<const Bf16*>(args.src[0]) + image * s.src_image;
+  return static_cast<const float*>(args.src[0]) + image * s.src_image;
+}
 template <int M>
 inline void gather_tile_of(const WinogradState& s, const compiler::KernelArgs& args, std::int64_t image,
                            WinogradTile tile, const Inputs& inputs, std::int64_t t) {
+  const void* src = input_of(s, args, image);
   if (s.src_bf16)
-    gather_tile<M>(s, static_cast<const Bf16*>(args.src[0]) + image * s.src_image, tile, inputs, t);
+    gather_tile<M>(s, static_cast<const Bf16*>(src), tile, inputs, t);
   else
-    gather_tile<M>(s, static_cast<const float*>(args.src[0]) + image * s.src_image, tile, inputs, t);
+    gather_tile<M>(s, static_cast<const float*>(src), tile, inputs, t);
 }
 
 /// Residual and result of an image, of either type.
@@ -216,12 +278,21 @@ inline void scatter_typed_tile(const WinogradState& s, const float* sums, std::i
   scatter_tile<M>(s, sums, position_step, tile, filter, width, r,
                   static_cast<Result*>(dst) + image * s.dst_image);
 }
+/// Streams go to whole vectors of memory; where a caller's buffer or a slice starts is known when it runs.
+inline bool streams(const WinogradState& s, const compiler::KernelArgs& args) {
+  return s.stream && reinterpret_cast<std::uintptr_t>(args.dst[0]) % (kLanes * sizeof(float)) == 0;
+}
 template <int M>
 inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int64_t position_step,
                             WinogradTile tile, std::int64_t filter, std::int64_t width,
                             const compiler::KernelArgs& args, std::int64_t image) {
   const void* residual = s.has_residual ? args.src[3] : nullptr;
   void* dst = args.dst[0];
+  if (streams(s, args)) {
+    float* at = static_cast<float*>(dst) + image * s.dst_image;
+    stream_tile<M>(s, sums, position_step, tile, filter, width, at);
+    return;
+  }
   if (s.dst_bf16 && s.residual_bf16)
     scatter_typed_tile<M, Bf16, Bf16>(s, sums, position_step, tile, filter, width, residual, dst, image);
   else if (s.dst_bf16)
@@ -233,11 +304,11 @@ inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int6
 }
 
 /// Products and outputs of `count` tiles from `tile` on, the first of them the t-th of `inputs`, with the
-/// panels [p0, p1).
+/// panels [p0, p1). Between products, what is wanted next is asked for.
 template <int M>
 inline void multiply_tiles(const WinogradState& s, const Inputs& inputs, std::int64_t t, std::int64_t tile,
                            std::int64_t count, std::int64_t p0, std::int64_t p1, float* sums,
-                           const compiler::KernelArgs& args, std::int64_t image) {
+                           const compiler::KernelArgs& args, std::int64_t image, Wanted& wanted) {
   constexpr int kPositions = (M + 2) * (M + 2);
   for (std::int64_t p = p0; p < p1; ++p) {
     const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
@@ -258,6 +329,7 @@ inline void multiply_tiles(const WinogradState& s, const Inputs& inputs, std::in
           w += product_args.length * (v1 - v0) * kLanes;
           product_args.ahead = w;
           product_args.sums = sums + position * s.sums_step + (v0 - first) * kLanes;
+          ask<M>(s, wanted);
           product(static_cast<int>(v1 - v0), product_args, count);
         }
       }
@@ -278,8 +350,16 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
     const std::int64_t tile = s.tile_count * block / in_image;
     const std::int64_t count = s.tile_count * (block + 1) / in_image - tile;
     for (std::int64_t t = 0; t < count; ++t) gather_tile_of<M>(s, args, image, s.tiles[tile + t], inputs, t);
-    multiply_tiles<M>(s, inputs, 0, tile, count, 0, s.panels, sums, args, image);
+    Wanted wanted{};
+    if (s.ask_ahead && task + 1 < args.end) {
+      const std::int64_t next = (task + 1) % in_image, begin = s.tile_count * next / in_image;
+      const std::int64_t calls = kPositions * ((s.channels + kDepth - 1) / kDepth) * s.blocks;
+      wanted = want_tiles<M>(s, input_of(s, args, (task + 1) / in_image), begin,
+                             s.tile_count * (next + 1) / in_image - begin, calls);
+    }
+    multiply_tiles<M>(s, inputs, 0, tile, count, 0, s.panels, sums, args, image, wanted);
   }
+  if (streams(s, args)) stream_fence();
 }
 
 /// Phases alternate: 2i transforms the inputs of stage i, 2i + 1 multiplies them.
@@ -299,9 +379,11 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
     // Tasks of one panel follow each other, so that a thread keeps its filters.
     const std::int64_t panel = task / blocks, block = task % blocks;
     const std::int64_t t0 = tiles * block / blocks, count = tiles * (block + 1) / blocks - t0;
+    Wanted nothing{};
     multiply_tiles<M>(s, inputs, t0, first_tile + t0, count, panel, panel + 1,
-                      static_cast<float*>(args.thread_scratch), args, image);
+                      static_cast<float*>(args.thread_scratch), args, image, nothing);
   }
+  if (streams(s, args)) stream_fence();
 }
 
 template <int M>
