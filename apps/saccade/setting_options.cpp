@@ -46,7 +46,7 @@ void add_setting(CLI::App& command, const Setting& setting) {
   option->type_name(type);
   option->type_size(1);
   if (setting.positional && setting.many) {
-    option->expected(-1);
+    option->expected(CLI::detail::expected_max_vector_size);
   } else if (setting.many && setting.commas) {
     option->expected(1)->delimiter(',')->take_all();
   } else if (setting.many) {

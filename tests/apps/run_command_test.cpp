@@ -533,6 +533,21 @@ TEST_F(RunCommand, PicturesBecomeOneVideoOrManyPictures) {
   }
 }
 
+TEST_F(RunCommand, SeveralFilesAreNamedOneAfterTheOther) {
+  const auto second = scratch / "second.mp4", out = scratch / "out";
+  std::filesystem::copy_file(clip, second);
+  std::vector<std::string> arguments = with(second, out, {"--effect", "blur", "--json"});
+  arguments.insert(arguments.begin(), clip.string());
+  testing::Result result = run(arguments);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(nlohmann::json::parse(result.out)["files"].size(), 2u);
+  for (const char* name : {"clip.mp4", "second.mp4"}) EXPECT_EQ(frame_times(out / name), frame_times(clip));
+  // What ffmpeg's users write first.
+  result = run({clip.string(), (scratch / "o.mp4").string()});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("no output is given"));
+}
+
 TEST_F(RunCommand, CtrlCKeepsAPlayablePart) {
   const auto longer = scratch / "long.mp4", out = scratch / "out.mp4";
   ffmpeg(
