@@ -32,6 +32,11 @@ std::filesystem::path agreement_folder(const settings::Effective& said) {
   if (error)
     throw Error(ErrorCode::io,
                 fmt::format("{}: cannot create the folder: {}", folder.string(), error.message()));
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (said.flag("overwrite") || !entry.path().filename().string().starts_with("worst-")) continue;
+    throw Error(ErrorCode::invalid_argument,
+                entry.path().string() + ": exists already; use --overwrite to replace such pictures");
+  }
   return folder;
 }
 

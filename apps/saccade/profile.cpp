@@ -70,7 +70,6 @@ void profile(const CLI::App& command, ProfileArguments& a) {
   std::filesystem::create_directories(a.profile.folder, error);
   if (error) throw Error(ErrorCode::io, folder + ": cannot be made: " + error.message());
   options.output = a.profile.folder / a.result;
-  options.overwrite = true;  // what an earlier profile left there
   options.model = find_model(said.text("model"));
   JobOutput output(quiet || json ? nullptr : stdout, progress, quiet);
   const JobReport report = output.follow(options, watch_for_interrupts(), [&](const JobCallbacks& callbacks) {

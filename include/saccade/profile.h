@@ -9,7 +9,8 @@
 namespace saccade {
 
 struct ProfileOptions {
-  /// trace.json, profile.json and profile.html are written there. Made if need be.
+  /// trace.json, profile.json and profile.html are written there. Made if need be; what is there is replaced
+  /// only with JobOptions::overwrite.
   std::filesystem::path folder;
   /// In frames, as ProfilerOptions. The job ends behind the last frame that is recorded.
   std::int64_t wait = 0, warmup = 10, active = 100, repeat = 1;

@@ -42,7 +42,7 @@ ProfilerOptions profiler_options(const ProfileOptions& profile, int threads) {
   return options;
 }
 
-void check(const ProfileOptions& profile) {
+void check(const ProfileOptions& profile, bool overwrite) {
   if (profile.folder.empty()) throw Error(ErrorCode::invalid_argument, "no folder for the profile is named");
   for (const auto& [name, value] : {std::pair{"wait", profile.wait},
                                     {"warmup", profile.warmup},
@@ -50,6 +50,14 @@ void check(const ProfileOptions& profile) {
                                     {"repeat", profile.repeat}}) {
     if (value < 0)
       throw Error(ErrorCode::invalid_argument, fmt::format("{} {} is not a number of frames", name, value));
+  }
+  if (overwrite) return;
+  for (const char* name : profile::kReportNames) {
+    std::error_code none;
+    if (std::filesystem::exists(profile.folder / name, none))
+      throw Error(
+          ErrorCode::invalid_argument,
+          fmt::format("{}: exists already; use --overwrite to replace it", (profile.folder / name).string()));
   }
 }
 
@@ -70,7 +78,7 @@ std::int64_t cached_bytes(const PlanCacheOptions& options) {
 }  // namespace
 
 JobReport profile_job(const JobOptions& wanted, const ProfileOptions& profile, const JobCallbacks& given) {
-  check(profile);
+  check(profile, wanted.overwrite);
   JobOptions options = wanted;
   const trace::Schedule schedule{profile.wait, profile.warmup, profile.active, profile.repeat};
   if (schedule.turns() > 0)

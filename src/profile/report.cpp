@@ -271,10 +271,9 @@ void write_report(const std::filesystem::path& folder, const ReportFiles& files)
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(ErrorCode::io, folder.string() + ": cannot be made: " + error.message());
-  for (const auto& [name, text] : {std::pair<const char*, const std::string&>{"trace.json", files.trace},
-                                   {"profile.json", files.json},
-                                   {"profile.html", files.html}})
-    write_file(folder / name, std::as_bytes(std::span(text)));
+  const std::string* texts[] = {&files.trace, &files.json, &files.html};
+  for (std::size_t i = 0; i < std::size(texts); ++i)
+    write_file(folder / kReportNames[i], std::as_bytes(std::span(*texts[i])));
 }
 
 }  // namespace saccade::profile

@@ -51,6 +51,9 @@ struct ReportInputs {
   std::int64_t cache_bytes = 0;  ///< of the plan cache
 };
 
+/// Of the files that write_report() makes.
+inline constexpr const char* kReportNames[] = {"trace.json", "profile.json", "profile.html"};
+
 struct ReportFiles {
   std::string trace, json, html;
 };

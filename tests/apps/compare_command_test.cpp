@@ -62,8 +62,8 @@ TEST_F(CompareCommand, TheDamagedLayerIsNamedAndTheWorstFramesAreDrawn) {
   for (const int damaged : {1, 3}) {
     const auto other = scratch / "damaged.onnx";
     testing::write_small_network(other, damaged);
-    const json report =
-        compared({"--with", "model=" + other.string(), "-o", (scratch / "worst").string(), "--worst", "2"});
+    const std::string folder = (scratch / ("worst" + std::to_string(damaged))).string();
+    const json report = compared({"--with", "model=" + other.string(), "-o", folder, "--worst", "2"});
     ASSERT_EQ(report["suspects"].size(), 1u) << report["layers"];
     EXPECT_EQ(report["suspects"][0], "Conv_c" + std::to_string(damaged));
     EXPECT_GT(layer(report, "Conv_c" + std::to_string(damaged))["own_error"], 1e-3);
@@ -73,6 +73,15 @@ TEST_F(CompareCommand, TheDamagedLayerIsNamedAndTheWorstFramesAreDrawn) {
       EXPECT_EQ(stream_value(picture.get<std::string>(), "v:0", "width"), "384");
       EXPECT_EQ(stream_value(picture.get<std::string>(), "v:0", "height"), "64");
     }
+    // Pictures that are there are replaced only if told so.
+    std::vector<std::string> again{"compare",     clip.string(), "--model",  model.string(),
+                                   "--with",      "threads=2",   "--frames", "1",
+                                   "--no-layers", "-o",          folder};
+    const testing::Result refused = run(again);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("exists already; use --overwrite"));
+    again.push_back("--overwrite");
+    EXPECT_EQ(run(again).code, 0);
   }
   const testing::Result text = run({"compare", clip.string(), "--model", model.string(), "--with",
                                     "model=" + (scratch / "damaged.onnx").string()});

@@ -45,11 +45,25 @@ TEST_F(ProfileCommand, WritesTraceNumbersPageAndResult) {
   EXPECT_FALSE(json["bottleneck"]["cause"].get<std::string>().empty());
   EXPECT_FALSE(Json::parse(read_file(folder / "trace.json"))["traceEvents"].empty());
   EXPECT_THAT(read_file(folder / "profile.html"), HasSubstr("\"frames_recorded\":12"));
-  // Again, over what is there.
-  EXPECT_EQ(run({"profile", in(), "-o", folder.string(), "--model", model(), "--result", "blurred.mkv",
-                 "--no-ceilings", "--quiet"})
-                .code,
-            0);
+  // Again: over what is there only if told so, be it of an earlier profile or of somebody else.
+  std::vector<std::string> again{"profile", in(),       "-o",          folder.string(), "--model",
+                                 model(),   "--result", "blurred.mkv", "--no-ceilings", "--quiet"};
+  const std::string before = read_file(folder / "profile.json");
+  for (const char* kept : {"blurred.mkv", "trace.json", "profile.json", "profile.html"}) {
+    const testing::Result refused = run(again);
+    EXPECT_EQ(refused.code, 1) << kept;
+    EXPECT_THAT(refused.err, HasSubstr("exists already; use --overwrite"));
+    EXPECT_EQ(read_file(folder / "profile.json"), before);
+    for (const auto& each : std::filesystem::directory_iterator(folder))
+      if (each.path().filename() != kept)
+        std::filesystem::rename(each.path(), scratch / each.path().filename());
+    EXPECT_EQ(run(again).code, 1) << kept;
+    for (const char* each : {"blurred.mkv", "trace.json", "profile.json", "profile.html"})
+      if (std::string(each) != kept) std::filesystem::rename(scratch / each, folder / each);
+  }
+  again.push_back("--overwrite");
+  EXPECT_EQ(run(again).code, 0);
+  EXPECT_NE(read_file(folder / "profile.json"), before);
 }
 
 TEST_F(ProfileCommand, RefusesWhatMakesNoSense) {
