@@ -188,7 +188,11 @@ void add_cache(CLI::App& app) {
   auto arguments = std::make_shared<CacheArguments>();
   CacheArguments& a = *arguments;
   CLI::App* cache = app.add_subcommand("cache", "Show, check and remove what is kept from run to run.");
-  cache->require_subcommand(1);
+  cache->require_subcommand(0, 1);
+  cache->callback([cache] {
+    if (cache->get_subcommands().empty())
+      throw UsageError("cache: say what to do: list, verify, prune or clear");
+  });
   CLI::App* action = add_action(*cache, a, "list", "List entries, those used last first.");
   add_kind(*action, a);
   action->callback([arguments] { list(*arguments); });

@@ -49,10 +49,15 @@ std::string unknown_option(const CLI::App& app, int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--") break;
-    if (!argument.starts_with("--")) continue;
-    const std::string name = argument.substr(0, argument.find('='));
+    // "-2" is a number, and "-" a stream.
+    if (argument.size() < 2 || argument[0] != '-' || (argument[1] >= '0' && argument[1] <= '9')) continue;
+    const std::string name =
+        argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
     if (command->get_option_no_throw(name) != nullptr) continue;
-    return "there is no option '" + name + "' of 'saccade " + command->get_name() + "'" + meant(name, names);
+    const std::string unknown = "there is no option '" + (argument[1] == '-' ? name : argument) +
+                                "' of 'saccade " + command->get_name() + "'";
+    if (argument == "-i") return unknown + "; inputs are named without one";
+    return unknown + meant(name, names);
   }
   return "";
 }

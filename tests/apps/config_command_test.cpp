@@ -76,6 +76,12 @@ TEST_F(ConfigCommand, MistypedOptionsAndCommandsAreAnsweredWithTheNearest) {
   EXPECT_THAT(run({"infer", at("model.onnx"), "--inptu", at("x.npy")}).err,
               HasSubstr("did you mean '--input'?"));
   EXPECT_THAT(run({"bnech", "x"}).err, HasSubstr("did you mean 'bench'?"));
+  EXPECT_THAT(run({"run", "-i", "x.mp4", "-o", "y.mp4"}).err,
+              HasSubstr("there is no option '-i' of 'saccade run'; inputs are named without one"));
+  EXPECT_THAT(run({"run", "x.mp4", "-vf", "null"}).err,
+              HasSubstr("there is no option '-vf' of 'saccade run'"));
+  EXPECT_THAT(run({"cache"}).err, HasSubstr("list, verify, prune or clear"));
+  EXPECT_EQ(run({"cache"}).code, 2);
   EXPECT_EQ(run({"bnech", "x"}).code, 2);
   EXPECT_EQ(run({"run", "--zzzzzzzz"}).code, 2);
 }
