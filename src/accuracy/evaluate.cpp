@@ -35,6 +35,7 @@ fs::path label_of(const fs::path& folder, const fs::path& picture) {
   fs::path found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
     if (entry.is_regular_file(error) && entry.path().stem() == picture.stem()) found = entry.path();
+  if (error) throw Error(ErrorCode::io, folder.string() + ": cannot read the labels: " + error.message());
   if (found.empty())
     throw Error(ErrorCode::not_found,
                 fmt::format("{}: no label for {}: there is no file {}.*", folder.string(),

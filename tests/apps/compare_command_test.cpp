@@ -142,6 +142,10 @@ TEST_F(CompareCommand, MasksAreEvaluatedBesideLabels) {
   const testing::Result none =
       run({"evaluate", pictures.string(), "--labels", labels.string(), "--model", model.string()});
   EXPECT_EQ(none.code, 1);
+  const testing::Result nowhere =
+      run({"evaluate", pictures.string(), "--labels", "nowhere", "--model", model.string()});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("nowhere: cannot read the labels: No such file"));
   EXPECT_THAT(none.err, HasSubstr("no label for p1.png"));
   for (const char* name : {"p1.png", "p2.png", "p3.png"})
     ASSERT_EQ(run({"run", (pictures / name).string(), "-o", (labels / name).string(), "--effect", "mask",
