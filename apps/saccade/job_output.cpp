@@ -52,6 +52,8 @@ double share_of(const JobProgress& p) {
 
 std::string line_of(const JobProgress& p) {
   const Rate rate = rate_of(p);
+  if (p.frames == 0 && p.expected_frames <= 0)  // what comes before the first frame
+    return fmt::format("{}, {} so far", p.stage, clock_time(p.seconds));
   std::string text = fmt::format("{} {} frames", p.stage, p.frames);
   if (p.expected_frames > 0) text = fmt::format("{} {}/{} frames", p.stage, p.frames, p.expected_frames);
   text += fmt::format(", {:.1f} fps", rate.frames_per_second);
