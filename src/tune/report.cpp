@@ -59,6 +59,10 @@ std::string summary(const OptimizeReport& report) {
   std::string text;
   if (!report.start_refused.empty())
     text += fmt::format("The job as it was given is out of bounds: {}. ", report.start_refused);
+  const bool tried = std::any_of(report.trials.begin(), report.trials.end(),
+                                 [](const OptimizeTrial& trial) { return trial.frames > 0; });
+  if (!tried && !report.complete)
+    return text + "The budget ended the search before anything was tried; give it more with --tuning-budget.";
   if (report.best.empty()) {
     text += report.start_refused.empty()
                 ? "The job is best as it was given: nothing that was tried is faster beyond the noise."

@@ -7,6 +7,8 @@
 #include <map>
 #include <random>
 
+#include "tune/report.h"
+
 namespace saccade::tune {
 namespace {
 
@@ -167,6 +169,16 @@ TEST(Search, NothingToTryAndFailures) {
   EXPECT_THROW(search(groups(), broken, machine.options(60)), std::runtime_error);
   EXPECT_EQ(combined({{"a", "1"}, {"b", "2"}}, {{"b", "3"}, {"c", "4"}}),
             (Settings{{"a", "1"}, {"b", "3"}, {"c", "4"}}));
+}
+
+TEST(Report, NothingIsCalledBestWhereNothingWasTried) {
+  OptimizeReport report;
+  report.complete = false;
+  report.trials = {{.group = "schedule", .settings = {}, .verdict = "not tried: no time was left"}};
+  EXPECT_THAT(report_text(report), HasSubstr("before anything was tried"));
+  EXPECT_THAT(report_text(report), testing::Not(HasSubstr("best as it was given")));
+  report.trials[0].frames = 30;
+  EXPECT_THAT(report_text(report), HasSubstr("best as it was given"));
 }
 
 }  // namespace
