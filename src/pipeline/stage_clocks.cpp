@@ -1,5 +1,9 @@
 #include "pipeline/stage_clocks.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 namespace saccade::pipeline {
 
 void StageClocks::attach(trace::Recorder& to) {
@@ -22,6 +26,19 @@ void StageClocks::attach(trace::Recorder& to) {
   copy_picture = copy("copy of a picture");
   copy_mask = copy("copy of a mask");
   copy_packet = copy("copy of a packet");
+}
+
+std::string_view StageClocks::busiest(int workers) const noexcept {
+  const double share = 1.0 / workers;
+  const std::pair<std::string_view, double> stages[] = {{"decode", decode.seconds()},
+                                                        {"preprocess", preprocess.seconds() * share},
+                                                        {"infer", infer.seconds() * share},
+                                                        {"mask", mask.seconds() * share},
+                                                        {"composite", composite.seconds() * share},
+                                                        {"encode", encode.seconds()}};
+  return std::max_element(std::begin(stages), std::end(stages),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 double StageClocks::cpu_in_stages() const noexcept {

@@ -1,6 +1,8 @@
 // The time that a job spends in each of its stages.
 #pragma once
 
+#include <string_view>
+
 #include "trace/recorder.h"
 #include "trace/stage_clock.h"
 
@@ -19,6 +21,8 @@ struct StageClocks {
   trace::NameId copy_picture = 0, copy_mask = 0, copy_packet = 0;
 
   void attach(trace::Recorder& to);
+  /// The stage that takes most time, where `workers` threads share those between decoder and encoder.
+  std::string_view busiest(int workers) const noexcept;
   /// CPU seconds of threads in any stage.
   double cpu_in_stages() const noexcept;
   /// See StageClock::watch_delays().

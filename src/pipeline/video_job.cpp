@@ -125,7 +125,6 @@ class VideoJob {
   void measure_threads();
   double cpu_outside_stages() const;
   void report_progress();
-  std::string_view busiest_stage() const;
   template <class F>
   void guarded(F&& work) noexcept;
 
@@ -563,26 +562,12 @@ void VideoJob::encode(Token& token) {
   report_progress();
 }
 
-std::string_view VideoJob::busiest_stage() const {
-  const double workers = state_.threads;
-  const StageClocks& clocks = state_.clocks;
-  const std::pair<std::string_view, double> stages[] = {{"decode", clocks.decode.seconds()},
-                                                        {"preprocess", clocks.preprocess.seconds() / workers},
-                                                        {"infer", clocks.infer.seconds() / workers},
-                                                        {"mask", clocks.mask.seconds() / workers},
-                                                        {"composite", clocks.composite.seconds() / workers},
-                                                        {"encode", clocks.encode.seconds()}};
-  return std::max_element(std::begin(stages), std::end(stages),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
-
 void VideoJob::report_progress() {
   if (!state_.callbacks.progress) return;
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  state_.callbacks.progress(
-      {state_.report.frames, state_.report.frames_before, expected_frames_, seconds, busiest_stage()});
+  state_.callbacks.progress({state_.report.frames, state_.report.frames_before, expected_frames_, seconds,
+                             state_.clocks.busiest(state_.threads)});
 }
 
 /// False when there is no further picture.
