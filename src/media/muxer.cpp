@@ -286,6 +286,8 @@ void Muxer::copy_chapters(const AVFormatContext& input, const RangeFilter& range
 
 void Muxer::write_video(PacketPtr packet) {
   release_until(av_rescale_q(packet->dts, video_.time_base, AV_TIME_BASE_Q));
+  if (last_video_pts_ != AV_NOPTS_VALUE && packet->pts != last_video_pts_ + 1) ++uneven_;
+  last_video_pts_ = packet->pts;
   packet->stream_index = video_.index;
   av_packet_rescale_ts(packet.get(), video_.time_base, output_->streams[video_.index]->time_base);
   write(std::move(packet), video_);
@@ -389,6 +391,11 @@ void Muxer::finish() {
     for (PacketPtr& rest : tracks_[i].audio->convert(nullptr)) hold(std::move(rest), static_cast<int>(i));
   }
   release_until(INT64_MAX);
+  if (uneven_ > 0 && std::string_view(output_->oformat->name) == "yuv4mpegpipe") {
+    notices_.push_back(fmt::format(
+        "{} pictures did not come evenly; a Y4M file knows no times, so all are shown equally long",
+        uneven_));
+  }
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     if (!tracks_[i].subtitles || tracks_[i].subtitles->refused() == 0) continue;
     notices_.push_back(fmt::format(

@@ -80,6 +80,7 @@ class Muxer {
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::int64_t cut_ = INT64_MAX;
+  std::int64_t last_video_pts_ = AV_NOPTS_VALUE, uneven_ = 0;  ///< of a container that knows no times
   bool finished_ = false;
 };
 

@@ -445,7 +445,7 @@ TEST(Transcode, SubtitlesThatCannotBeConvertedAreLeftOutAndCounted) {
   for (int i = 0; i < 30'000; ++i) words += "<b>forty bytes of words in each of the lines</b>\n";
   words += "\n3\n00:00:00,500 --> 00:00:00,600\nlast\n\n";
   test::write_text(scratch / "words.srt", words);
-  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=1 -i {} -c:v libx264 -preset ultrafast -c:s srt {}",
+  ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=1 -i {} -c:v libx264 -preset ultrafast -c:s copy {}",
          {scratch / "words.srt", in});
   const Transcoded result = transcode(in, out);
   EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("1 subtitles of stream 1")));

@@ -400,10 +400,12 @@ TEST_F(Outputs, FormatsOnAPipe) {
   }
 }
 
-TEST_F(Outputs, WhereTimesCannotBeWrittenThatIsSaidFirst) {
-  const auto clip = scratch_ / "vfr.mkv";
-  ffmpeg("-f lavfi -i testsrc2=s=64x48:r=25:d=2,select='lt(t,1)+not(mod(n,5))' -vsync vfr -c:v ffv1 {}",
-         {clip});
+TEST_F(Outputs, WhereTimesCannotBeWrittenThatIsSaid) {
+  const auto clip = scratch_ / "vfr.mp4", unsaid = scratch_ / "vfr.mkv";
+  ffmpeg(
+      "-f lavfi -i testsrc2=s=64x48:r=25:d=2,select='lt(t,1)+not(mod(n,5))' -vsync vfr -c:v libx264 -preset "
+      "ultrafast {}",
+      {clip});
   std::vector<std::string> planned;
   JobCallbacks callbacks;
   callbacks.planned = [&](const JobReport& report) { planned = report.notices; };
@@ -419,6 +421,12 @@ TEST_F(Outputs, WhereTimesCannotBeWrittenThatIsSaidFirst) {
       EXPECT_THAT(planned, Contains(HasSubstr(said))) << name;
     }
   }
+  // A header that promises an even pace is found out at the end.
+  ffmpeg("-i {} -vsync vfr -c:v ffv1 {}", {clip, unsaid});
+  EXPECT_THAT(pipeline::run(job(unsaid, scratch_ / "b.y4m", Effect::blur), {}, everything()).notices,
+              Contains(HasSubstr("pictures did not come evenly")));
+  EXPECT_THAT(pipeline::run(job(in_, scratch_ / "c.y4m", Effect::blur), {}, everything()).notices,
+              testing::Not(Contains(HasSubstr("come evenly"))));
 }
 
 TEST_F(Outputs, DryRunMakesNothing) {
