@@ -60,8 +60,8 @@ struct ClassMapper::Impl {
 
   template <class T>
   void copy_map(const void* output, const PlaneView& classes) const noexcept;
-  void evaluate(const float* const (&corner)[4], const std::uint8_t (&leader)[4], float doubt, Run column,
-                Run line, const PlaneView& classes) const noexcept;
+  void evaluate(const float* const (&corner)[4], std::ptrdiff_t step, const std::uint8_t (&leader)[4],
+                float doubt, Run column, Run line, const PlaneView& classes) const noexcept;
   void run_logits(const float* output, const PlaneView& classes, Workspace& workspace) const;
 };
 
@@ -115,21 +115,23 @@ void ClassMapper::Impl::copy_map(const void* output, const PlaneView& classes) c
   }
 }
 
-void ClassMapper::Impl::evaluate(const float* const (&corner)[4], const std::uint8_t (&leader)[4],
-                                 float doubt, Run column, Run line, const PlaneView& classes) const noexcept {
+/// `step` lies between the classes of each corner.
+void ClassMapper::Impl::evaluate(const float* const (&corner)[4], std::ptrdiff_t step,
+                                 const std::uint8_t (&leader)[4], float doubt, Run column, Run line,
+                                 const PlaneView& classes) const noexcept {
   std::array<std::array<float, kMaxClasses>, 4> value, logit;  // of all classes, of candidates
+  std::array<std::int32_t, kMaxClasses> beaten{};
   std::array<std::uint8_t, kMaxClasses> candidate;
   for (std::size_t i = 0; i < 4; ++i)
-    for (int c = 0; c < layout.channels; ++c)
-      value[i][static_cast<std::size_t>(c)] = corner[i][c * rows.channel_step()];
-  const auto beats = [&](std::size_t best, std::size_t c) {
-    return best != c &&
-           std::all_of(value.begin(), value.end(), [&](const auto& of) { return of[best] - of[c] > doubt; });
-  };
+    for (int c = 0; c < layout.channels; ++c) value[i][static_cast<std::size_t>(c)] = corner[i][c * step];
+  for (int k = 0; k < 4; ++k) {
+    if (std::find(leader, leader + k, leader[k]) == leader + k)
+      kernels->mark_beaten(value[0].data(), value[1].data(), value[2].data(), value[3].data(), leader[k],
+                           doubt, layout.channels, beaten.data());
+  }
   std::size_t candidates = 0;
   for (std::size_t c = 0; c < static_cast<std::size_t>(layout.channels); ++c) {
-    if (std::any_of(std::begin(leader), std::end(leader), [&](std::uint8_t best) { return beats(best, c); }))
-      continue;
+    if (beaten[c] != 0) continue;
     for (std::size_t i = 0; i < 4; ++i) logit[i][candidates] = value[i][c];
     candidate[candidates++] = static_cast<std::uint8_t>(c);
   }
@@ -144,24 +146,31 @@ void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes
   const int width = rows.width(), height = rows.height(), channels = layout.channels;
   const auto columns_count = static_cast<std::size_t>(width);
   const std::size_t pixels = columns_count * static_cast<std::size_t>(height);
-  const bool side_by_side = rows.pixel_step() == 1;
-  const std::size_t row_values = side_by_side ? 0 : columns_count * static_cast<std::size_t>(channels);
+  // Planes of two rows, no power of two apart: what the classes of a cell are read from.
+  const std::ptrdiff_t pitch = width + kSpreadMargin;
+  const std::size_t row_values = static_cast<std::size_t>(pitch) * static_cast<std::size_t>(channels);
   std::uint8_t* memory =
-      workspace.reserve((pixels + row_values) * sizeof(float) + pixels, Scratch::class_map);
+      workspace.reserve((pixels + 2 * row_values) * sizeof(float) + pixels, Scratch::class_map);
   auto* leads = reinterpret_cast<float*>(memory);
-  float* const planes = leads + pixels;  // of one row, where its pixels do not lie side by side
-  auto* numbers = reinterpret_cast<std::uint8_t*>(planes + row_values);
+  float* const planes = leads + pixels;
+  auto* numbers = reinterpret_cast<std::uint8_t*>(planes + 2 * row_values);
+  int held[2] = {-1, -1};
+  const auto planes_of = [&](int row) {
+    const auto place = static_cast<std::size_t>(row % 2);
+    float* out = planes + place * row_values;
+    if (held[place] != row)
+      kernels->to_planes(output + rows.start(row), rows.pixel_step(), rows.channel_step(), channels, width,
+                         out, pitch);
+    held[place] = row;
+    return out;
+  };
   float largest = 0;
   for (int j = 0; j < height; ++j) {
-    const float* row = output + rows.start(j);
-    std::ptrdiff_t channel_step = rows.channel_step();
-    if (!side_by_side) {
-      kernels->to_planes(row, rows.pixel_step(), channel_step, channels, width, planes, width);
-      row = planes;
-      channel_step = width;
-    }
+    const bool side_by_side = rows.pixel_step() == 1;
+    const float* row = side_by_side ? output + rows.start(j) : planes_of(j);
     const std::size_t at = static_cast<std::size_t>(j) * columns_count;
-    kernels->leaders(row, channel_step, channels, width, leads + at, numbers + at, &largest);
+    kernels->leaders(row, side_by_side ? rows.channel_step() : pitch, channels, width, leads + at,
+                     numbers + at, &largest);
   }
   // Six roundings of half a unit in the last place separate an upsampled logit from its exact value; a lead
   // above `doubt` survives them. With infinities no lead does, and everything is evaluated.
@@ -198,11 +207,12 @@ void ClassMapper::Impl::run_logits(const float* output, const PlaneView& classes
         continue;
       }
       flush();
-      const auto at = [&](int x, int y) { return output + rows.start(y) + x * rows.pixel_step(); };
-      const float* const corner[4] = {at(i, j), at(right, j), at(i, below), at(right, below)};
+      const float* const above = planes_of(j);
+      const float* const under = planes_of(below);
+      const float* const corner[4] = {above + i, above + right, under + i, under + right};
       const std::uint8_t leader[4] = {numbers[place[0]], numbers[place[1]], numbers[place[2]],
                                       numbers[place[3]]};
-      evaluate(corner, leader, doubt, column, line, classes);
+      evaluate(corner, pitch, leader, doubt, column, line, classes);
     }
     flush();
   }

@@ -103,6 +103,7 @@ constexpr auto kMaskEntries = entries(
     Entry<MaskKernels, decltype(MaskKernels::threshold_u16)>{"threshold_u16", &MaskKernels::threshold_u16},
     Entry<MaskKernels, decltype(MaskKernels::ramp_u8)>{"ramp_u8", &MaskKernels::ramp_u8},
     Entry<MaskKernels, decltype(MaskKernels::ramp_u16)>{"ramp_u16", &MaskKernels::ramp_u16},
+    Entry<MaskKernels, decltype(MaskKernels::mark_beaten)>{"mark_beaten", &MaskKernels::mark_beaten},
     Entry<MaskKernels, decltype(MaskKernels::argmax_cell)>{"argmax_cell", &MaskKernels::argmax_cell},
     Entry<MaskKernels, decltype(MaskKernels::raise_u8)>{"raise_u8", &MaskKernels::raise_u8},
     Entry<MaskKernels, decltype(MaskKernels::raise_u16)>{"raise_u16", &MaskKernels::raise_u16},

@@ -25,6 +25,7 @@ const MaskKernels kMask = {
     .threshold_u16 = threshold_u16_loop,
     .ramp_u8 = ramp_u8_loop,
     .ramp_u16 = ramp_u16_loop,
+    .mark_beaten = mark_beaten_loop,
     .argmax_cell = argmax_cell_loop,
     .raise_u8 = raise_loop,
     .raise_u16 = raise_loop,

@@ -89,6 +89,10 @@ inline void to_planes_from(const float* in, std::ptrdiff_t pixel_step, std::ptrd
   for (int c = begin; c < channels; ++c) {
     const float* p = in + c * channel_step;
     float* to = out + c * pitch;
+    if (pixel_step == 1) {
+      __builtin_memcpy(to, p, static_cast<std::size_t>(n) * sizeof(float));
+      continue;
+    }
     for (int i = 0; i < n; ++i) to[i] = p[i * pixel_step];
   }
 }
@@ -194,6 +198,15 @@ inline void ramp_u8_loop(const std::int16_t* in, float threshold, float slope, f
 inline void ramp_u16_loop(const std::int16_t* in, float threshold, float slope, float top, int n,
                           std::uint16_t* out) noexcept {
   ramp_loop(in, threshold, slope, top, n, out);
+}
+
+inline void mark_beaten_loop(const float* a, const float* b, const float* d, const float* e, int best,
+                             float doubt, int channels, std::int32_t* __restrict beaten) noexcept {
+  const float of_a = a[best], of_b = b[best], of_d = d[best], of_e = e[best];
+  for (int c = 0; c < channels; ++c)
+    beaten[c] |=
+        static_cast<std::int32_t>(of_a - a[c] > doubt) & static_cast<std::int32_t>(of_b - b[c] > doubt) &
+        static_cast<std::int32_t>(of_d - d[c] > doubt) & static_cast<std::int32_t>(of_e - e[c] > doubt);
 }
 
 // First down, then across, each as a * (1 - t) + b * t: rounding keeps the order of values in this form,

@@ -64,6 +64,9 @@ struct MaskKernels {
                   std::uint8_t* out) noexcept;
   void (*ramp_u16)(const std::int16_t* in, float threshold, float slope, float top, int n,
                    std::uint16_t* out) noexcept;
+  /// beaten[c] |= class `best` is ahead of class c by more than `doubt` in all of a, b, d and e.
+  void (*mark_beaten)(const float* a, const float* b, const float* d, const float* e, int best, float doubt,
+                      int channels, std::int32_t* beaten) noexcept;
   void (*argmax_cell)(const ArgmaxCell&) noexcept;
   /// out = max (min) of out and in
   void (*raise_u8)(const std::uint8_t* in, std::uint8_t* out, int n) noexcept;
