@@ -66,7 +66,7 @@ constexpr std::int64_t kFarBytes = 4 * 1024 * 1024, kStreamBytes = 24 * 1024 * 1
 // them. Narrower ones keep to F(4x4) for those who asked for single precision; rounding operands to bfloat16
 // costs far more than either.
 constexpr double kLessExact = 1e15;
-constexpr std::int64_t kWideChannels = 128;
+constexpr std::int64_t kWideChannels = 64;
 
 template <Isa kIsa, int M, Storage kStorage>
 double cost(const KernelQuery& query) {
