@@ -85,8 +85,8 @@ class Job:
             batch = rng.choice([32, 64, 128])
             overlap = rng.choice(["0.5", "0.75"])
             width, height, frames = 1280, 720, 30
-            self.slow += ["--window", "0", "--window-overlap", overlap, "--window-batch", str(batch)]
-            self.cured += ["--window", "0", "--window-overlap", overlap]
+            self.slow += ["--window", "auto", "--window-overlap", overlap, "--window-batch", str(batch)]
+            self.cured += ["--window", "auto", "--window-overlap", overlap]
             self.strength = f"{batch} windows"
         if cause == "model":
             large = rng.choice(args.large)
@@ -165,7 +165,7 @@ def promised(verdict, cause):
     for suggestion in verdict["suggestions"]:
         if settings[cause] in suggestion["setting"]:
             return suggestion["speedup"]
-    return verdict["speedup_if_free"]
+    return 1.0  # nothing was promised
 
 
 def possible(args):

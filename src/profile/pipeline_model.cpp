@@ -18,7 +18,7 @@ constexpr std::int64_t kPlayed = 240;
 constexpr double kIdle = 0.1;
 
 /// Of a CPU; with less, nothing can be said.
-constexpr double kLeastShare = 0.1;
+constexpr double kLeastShare = 0.05;
 
 /// A piece of work of one thread, and of others that join it for the piece: computing, or waiting.
 struct Piece {
@@ -174,11 +174,10 @@ class Play {
       for (const Runner& lane : lanes_)
         if (lane.stage == Stage::none) wanted += m_.spinning;
     }
-    const double busy = std::min(wanted, m_.cpus);
-    const double others = std::max(0.0, m_.machine_cpus - m_.cpus);
+    const double ready = wanted + m_.others, working = std::min(ready, m_.cpus);
     const double crowd =
-        m_.machine_cpus > 1 ? std::clamp((busy + others - 1) / (m_.machine_cpus - 1), 0.0, 1.0) : 0.0;
-    rate_ = wanted > 0 ? busy / wanted / (1 + (m_.crowding - 1) * crowd) : 1;
+        m_.machine_cpus > 1 ? std::clamp((working - 1) / (m_.machine_cpus - 1), 0.0, 1.0) : 0.0;
+    rate_ = (ready > 0 ? working / ready : 1) / (1 + (m_.crowding - 1) * crowd);
     double step = -1;
     each([&](const Runner& runner) {
       const Piece& piece = runner.pieces.front();
@@ -231,6 +230,17 @@ double waiting_of(const pipeline::StageTime& t, const pipeline::Measurements& m)
   }
   const double share = cpu > 0 ? 2 * std::max(1.0, wall / cpu) : 2;
   return std::max(0.0, t.wall - share * t.cpu);
+}
+
+/// Of the time in which threads could have run, the part in which they did.
+double share_of_a_cpu(const pipeline::Measurements& m) {
+  double cpu = 0, delay = 0;
+  for (const pipeline::StageTime* t : {&m.read, &m.decode, &m.convert, &m.preprocess, &m.infer, &m.mask,
+                                       &m.composite, &m.prepare, &m.encode, &m.write}) {
+    cpu += t->cpu;
+    delay += t->delay;
+  }
+  return cpu + delay > 0 ? cpu / (cpu + delay) : 1;
 }
 
 }  // namespace
@@ -308,7 +318,10 @@ PipelineModel model_of(const pipeline::Measurements& m, double crowding) {
     const double without_work = model.lanes * m.seconds - in_stages;
     if (without_work > 0) model.spinning = std::clamp(m.spin_cpu / without_work, 0.0, 1.0);
   }
-  model.cpus = std::max(kLeastShare, m.cpus - others_cpus(m));
+  model.cpus = m.cpus;
+  // Others kept so many CPUs busy although each thread, theirs as well as ours, had one for only a part of
+  // the time: so many more were ready.
+  model.others = others_cpus(m) / std::max(kLeastShare, share_of_a_cpu(m));
   model.overlap = m.video;
   return model;
 }

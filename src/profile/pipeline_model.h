@@ -25,7 +25,8 @@ struct PipelineModel {
   int lanes = 1, streams = 1, tokens = 1;
   int infer_threads = 1;  ///< that share one frame's network
   int decoder_threads = 1, encoder_threads = 1;
-  double cpus = 1;      ///< that there are for this job, others' use taken off
+  double cpus = 1;      ///< that this job may use
+  double others = 0;    ///< threads of other programs that are ready to compute on them, on average
   double spinning = 0;  ///< share of a CPU that a thread without work takes while it looks for some
   double crowding = 1;  ///< CPU time of the same work while all `machine_cpus` work, over that on one alone
   double machine_cpus = 1;

@@ -117,7 +117,7 @@ class Judge {
 
  private:
   static PipelineModel alone(PipelineModel model) {
-    model.cpus = model.machine_cpus;
+    model.others = 0;
     return model;
   }
   static double ratio(double now, double then) { return then > 0 ? std::min(100.0, now / then) : 100; }
@@ -207,7 +207,7 @@ class Judge {
   }
 
   void consider_others() {
-    const double others = m_.cpus - model_.cpus;
+    const double others = others_cpus(m_);
     if (others > kOthersWorth * m_.cpus)
       add({"busy-machine", "schedule", "leave this job the machine",
            fmt::format("other programs kept {:.1f} of the {} CPUs busy", others, m_.cpus), true},
@@ -448,7 +448,7 @@ class Judge {
   }
 
   std::string others_note(const std::string& cause) const {
-    const double others = m_.cpus - model_.cpus;
+    const double others = others_cpus(m_);
     if (cause == "busy-machine" || others <= kOthersWorth * m_.cpus) return "";
     return fmt::format(" Other programs kept {:.1f} of the {} CPUs busy meanwhile.", others, m_.cpus);
   }

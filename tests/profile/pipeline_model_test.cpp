@@ -114,8 +114,12 @@ TEST(PipelineModel, ThreadsWithoutWorkAreInTheWayOfThoseThatHaveSome) {
 
 TEST(PipelineModel, LeavesOthersTheirShare) {
   PipelineModel m = balanced();
-  m.cpus = 2.5;
-  EXPECT_NEAR(m.seconds_a_frame(), 0.020 / 2.5, 2e-4);
+  m.encoder_cpu = 0;  // four threads, and
+  m.others = 4;       // four of others on as many CPUs: half of each
+  EXPECT_NEAR(m.seconds_a_frame(), 2 * 0.013 / 4, 3e-4);
+  m.lanes = m.streams = 1;
+  m.others = 3;
+  EXPECT_NEAR(m.seconds_a_frame(), 0.013, 1e-4);  // a CPU for each
 }
 
 pipeline::Measurements measured() {
@@ -156,13 +160,15 @@ TEST(PipelineModel, TellsOthersFromOwnThreads) {
   m.own_cpus = 3;
   m.idle_cpus = 1;
   EXPECT_NEAR(others_cpus(m), 4, 1e-9);
-  EXPECT_NEAR(model_of(m).cpus, 4, 1e-9);
+  EXPECT_NEAR(model_of(m).others, 4, 1e-9);
+  m.infer.delay = 3;  // each thread ran half of the time in which it could have
+  EXPECT_NEAR(model_of(m).others, 8, 1e-9);
   m.idle_cpus = 5;
-  EXPECT_NEAR(model_of(m).cpus, 8, 1e-9);
+  EXPECT_NEAR(model_of(m).others, 0, 1e-9);
   // All busy, and all of it ours: too many threads are no other program.
   m.own_cpus = 8;
   m.idle_cpus = 0;
-  EXPECT_NEAR(model_of(m).cpus, 8, 1e-9);
+  EXPECT_NEAR(model_of(m).others, 0, 1e-9);
   m.idle_cpus = -1;  // unknown
   m.own_cpus = 3;
   EXPECT_EQ(others_cpus(m), 0);
