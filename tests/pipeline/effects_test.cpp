@@ -137,6 +137,64 @@ TEST(Mask, IsWhiteOnBlack) {
   expect_near(pixel(frames, 64, 8, 24), {0, 0, 0, 255}, 1, "foreground");
 }
 
+/// Logits of three classes: a third of the width each.
+class Thirds : public pipeline::Network {
+ public:
+  Thirds() {
+    spec_.name = "thirds";
+    spec_.input.layout = TensorLayout::nhwc;
+    spec_.output.layout = TensorLayout::nchw;
+    spec_.output.kind = OutputKind::class_logits;
+    spec_.output.background_class = 0;
+    spec_.output.class_colors = {{0, 0, 0}, {255, 0, 0}, {0, 0, 255}};
+  }
+  const ModelSpec& spec() const override { return spec_; }
+  int input_width() const override { return kSide; }
+  int input_height() const override { return kSide; }
+  vision::OutputLayout output() const override { return {DType::f32, 3, kSide, kSide}; }
+  std::unique_ptr<pipeline::NetworkRun> make_run(int /*threads*/) const override {
+    return std::make_unique<Run>();
+  }
+
+ private:
+  static constexpr int kSide = 48;
+  class Run : public pipeline::NetworkRun {
+   public:
+    Run() : input_(3 * kSide * kSide), output_(3 * kSide * kSide) {}
+    float* input() override { return input_.data(); }
+    const void* run() override {
+      for (std::size_t i = 0; i < output_.size(); ++i)
+        output_[i] = i % kSide / (kSide / 3) == i / (kSide * kSide) ? 9.0f : -9.0f;
+      return output_.data();
+    }
+
+   private:
+    std::vector<float> input_, output_;
+  };
+  ModelSpec spec_;
+};
+
+TEST(Overlay, TintsByClassAreTheSameWithAndWithoutMasks) {
+  Scratch scratch;
+  const auto in = gray_clip(scratch);
+  const pipeline::NetworkFactory thirds = [] { return std::make_unique<Thirds>(); };
+  JobOptions alone = job(in, scratch / "alone.mkv", Effect::overlay);
+  alone.encoder = "ffv1";
+  JobOptions with_masks = alone;
+  with_masks.output = scratch / "with.mkv";
+  with_masks.mask_output = scratch / "masks.mkv";
+  pipeline::run(alone, {}, thirds);
+  pipeline::run(with_masks, {}, thirds);
+  const std::string frames = raw_frames(alone.output, "rgba");
+  EXPECT_EQ(frames, raw_frames(with_masks.output, "rgba"));
+  expect_near(pixel(frames, 64, 8, 24), {128, 128, 128, 255}, 3, "background");
+  expect_near(pixel(frames, 64, 32, 24), {191, 64, 64, 255}, 6, "the first class");
+  expect_near(pixel(frames, 64, 56, 24), {64, 64, 191, 255}, 6, "the second");
+  const std::string masks = raw_frames(with_masks.mask_output, "rgba");
+  expect_near(pixel(masks, 64, 8, 24), {0, 0, 0, 255}, 2, "the background's mask");
+  expect_near(pixel(masks, 64, 56, 24), {255, 255, 255, 255}, 2, "the mask of all classes");
+}
+
 TEST(Blur, LeavesNoForegroundColourOutside) {
   Scratch scratch;
   const auto png = scratch / "disk.png", in = scratch / "in.mkv";
