@@ -90,7 +90,7 @@ struct Configuration {
   std::vector<std::int64_t> runs;                    // wall time of each
   std::vector<std::vector<std::int64_t>> step_runs;  // per step
   cpu::Ceilings ceilings;                            // with --floor
-  std::vector<cpu::Floor> floors;                    // per step, with --floor
+  StepFloors floors;                                 // with --floor
 
   const std::vector<compiler::Step>& steps() const { return plan.impl().compiled.steps; }
 };
@@ -224,10 +224,11 @@ Json json_of(const Configuration& c) {
                  {"live_activation_bytes", c.plan.live_activation_bytes()},
                  {"thread_scratch_bytes", c.plan.thread_scratch_bytes()},
                  {"weight_bytes", c.plan.weight_bytes()}};
-  if (!c.floors.empty()) {
-    const double floor = total_ns(c.floors);
+  if (!c.floors.kernel.empty()) {
+    const double floor = total_ns(c.floors.kernel);
     result["ceilings"] = ceilings_json(c.ceilings);
     result["floor_ms"] = floor / 1e6;
+    result["direct_floor_ms"] = total_ns(c.floors.direct) / 1e6;
     result["gap"] = wall.median / floor;
   }
   Json layers = Json::array();
@@ -249,12 +250,15 @@ Json json_of(const Configuration& c) {
       layer["quartiles_us"] = {time.low / 1e3, time.high / 1e3};
       layer["gflops"] = 2 * static_cast<double>(step.multiply_adds) / ns;
       layer["gbytes_per_s"] = static_cast<double>(step.bytes) / ns;
-      if (!c.floors.empty() && c.floors[s].ns() > 0) layer["gap"] = ns / c.floors[s].ns();
+      if (!c.floors.kernel.empty() && c.floors.kernel[s].ns() > 0)
+        layer["gap"] = ns / c.floors.kernel[s].ns();
     }
-    if (!c.floors.empty()) {
+    if (!c.floors.kernel.empty()) {
       layer["needed_multiply_adds"] = step.needed_multiply_adds;
-      layer["floor_us"] = c.floors[s].ns() / 1e3;
-      layer["floor_bound"] = c.floors[s].bound();
+      layer["kernel_multiply_adds"] = step.kernel_multiply_adds();
+      layer["floor_us"] = c.floors.kernel[s].ns() / 1e3;
+      layer["floor_bound"] = c.floors.kernel[s].bound();
+      layer["direct_floor_us"] = c.floors.direct[s].ns() / 1e3;
     }
     layers.push_back(std::move(layer));
   }
@@ -268,25 +272,29 @@ void print_layers(const Configuration& c) {
   fmt::print("\nlayers, {} on {} thread{}\n", isa_name(c.isa), c.threads, c.threads == 1 ? "" : "s");
   fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}", "#", "operator", "kernel", "output", "µs",
              "%", "GF/s", "GB/s");
-  fmt::print("{}\n", c.floors.empty() ? "" : fmt::format(" {:>9} {:>6} {}", "floor µs", "gap", "bound by"));
+  fmt::print("{}\n", c.floors.kernel.empty()
+                         ? ""
+                         : fmt::format(" {:>9} {:>6} {:>9} {}", "floor µs", "gap", "direct µs", "bound by"));
   for (std::size_t s = 0; s < c.steps().size(); ++s) {
     const compiler::Step& step = c.steps()[s];
     const double ns = std::max(spread_of(c.step_runs[s]).median, 1.0);
     fmt::print("{:>4} {:<16.16} {:<32.32} {:<18.18} {:>9.1f} {:>6.1f} {:>8.1f} {:>7.1f}", s, step.op,
                step.kernel->name, output_shape(step), ns / 1e3, total > 0 ? 100 * ns / total : 0,
                2 * static_cast<double>(step.multiply_adds) / ns, static_cast<double>(step.bytes) / ns);
-    if (!c.floors.empty()) {
-      const cpu::Floor& floor = c.floors[s];
-      fmt::print(" {:>9.1f} {:>6.2f} {}", floor.ns() / 1e3, floor.ns() > 0 ? ns / floor.ns() : 0,
-                 floor.bound());
+    if (!c.floors.kernel.empty()) {
+      const cpu::Floor& floor = c.floors.kernel[s];
+      fmt::print(" {:>9.1f} {:>6.2f} {:>9.1f} {}", floor.ns() / 1e3, floor.ns() > 0 ? ns / floor.ns() : 0,
+                 c.floors.direct[s].ns() / 1e3, floor.bound());
     }
     fmt::print("\n");
   }
-  if (c.floors.empty()) return;
-  const double floor = total_ns(c.floors);
-  fmt::print("floor: {:.3f} ms; the layers take {:.3f} ms ({:.2f} times), a run {:.3f} ms ({:.2f} times)\n",
-             floor / 1e6, total / 1e6, total / floor, spread_of(c.runs).median / 1e6,
-             spread_of(c.runs).median / floor);
+  if (c.floors.kernel.empty()) return;
+  const double floor = total_ns(c.floors.kernel);
+  fmt::print(
+      "floor: {:.3f} ms as the kernels compute, {:.3f} ms by direct convolution; the layers take {:.3f} ms "
+      "({:.2f} times the first), a run {:.3f} ms ({:.2f} times)\n",
+      floor / 1e6, total_ns(c.floors.direct) / 1e6, total / 1e6, total / floor,
+      spread_of(c.runs).median / 1e6, spread_of(c.runs).median / floor);
   fmt::print("ceilings: {}\n", describe(c.ceilings));
 }
 

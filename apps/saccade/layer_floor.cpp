@@ -4,13 +4,16 @@
 
 namespace saccade::cli {
 
-std::vector<cpu::Floor> step_floors(const std::vector<compiler::Step>& steps, const cpu::Ceilings& ceilings) {
-  std::vector<cpu::Floor> floors;
-  floors.reserve(steps.size());
-  for (const compiler::Step& step : steps)
-    floors.push_back(cpu::floor_of(ceilings, ceilings.multiply_adds(step.kernel->name),
-                                   step.needed_multiply_adds, step.bytes - step.written_bytes,
-                                   step.written_bytes));
+StepFloors step_floors(const std::vector<compiler::Step>& steps, const cpu::Ceilings& ceilings) {
+  StepFloors floors;
+  for (const compiler::Step& step : steps) {
+    const auto of = [&](std::int64_t multiply_adds) {
+      return cpu::floor_of(ceilings, ceilings.multiply_adds(step.kernel->name), multiply_adds,
+                           step.bytes - step.written_bytes, step.written_bytes);
+    };
+    floors.kernel.push_back(of(step.kernel_multiply_adds()));
+    floors.direct.push_back(of(step.needed_multiply_adds));
+  }
   return floors;
 }
 

@@ -10,10 +10,13 @@
 
 namespace saccade::cli {
 
-/// One floor a step: its arithmetic without products with padding, at the rate of the precision that its
-/// kernel works in, or its operands' bytes, at the rate of the level of memory that they fit in; whichever
-/// takes longer.
-std::vector<cpu::Floor> step_floors(const std::vector<compiler::Step>& steps, const cpu::Ceilings& ceilings);
+/// A floor a step: its arithmetic, at the rate of the precision that its kernel works in, or its operands'
+/// bytes, at the rate of the level of memory that they fit in; whichever takes longer.
+struct StepFloors {
+  std::vector<cpu::Floor> kernel;  ///< with the multiply-adds of its kernel's own algorithm
+  std::vector<cpu::Floor> direct;  ///< with those of the direct algorithm, without products with padding
+};
+StepFloors step_floors(const std::vector<compiler::Step>& steps, const cpu::Ceilings& ceilings);
 
 double total_ns(const std::vector<cpu::Floor>& floors);
 

@@ -145,7 +145,7 @@ MachineLimits measure_limits(const Plan& plan, Isa isa, int threads) {
   double all = 0, beyond = 0, large = 0;
   for (const compiler::Step& step : plan.impl().compiled.steps) {
     const cpu::Floor floor =
-        cpu::floor_of(measured, measured.multiply_adds(step.kernel->name), step.needed_multiply_adds,
+        cpu::floor_of(measured, measured.multiply_adds(step.kernel->name), step.kernel_multiply_adds(),
                       step.bytes - step.written_bytes, step.written_bytes);
     limits.floors.push_back({floor.ns(), std::string(floor.bound())});
     all += floor.ns();

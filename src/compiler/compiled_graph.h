@@ -29,8 +29,12 @@ struct Step {
   std::size_t shared_scratch_offset = 0;  ///< in the arena, where prepared.shared_scratch > 0
   std::int64_t multiply_adds = 0;
   std::int64_t needed_multiply_adds = 0;  ///< without products with padding
-  std::int64_t bytes = 0;                 ///< read and written once: operands and weights, for reports
-  std::int64_t written_bytes = 0;         ///< of `bytes`
+  /// What the kernel does for them: less, where its algorithm is not the direct one.
+  std::int64_t kernel_multiply_adds() const {
+    return prepared.multiply_adds > 0 ? prepared.multiply_adds : needed_multiply_adds;
+  }
+  std::int64_t bytes = 0;          ///< read and written once: operands and weights, for reports
+  std::int64_t written_bytes = 0;  ///< of `bytes`
 };
 
 struct CompiledGraph {

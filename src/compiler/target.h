@@ -86,6 +86,9 @@ struct PreparedKernel {
   /// Bit i set: the data of constant input i went into blocks of the store and nowhere else, so that a
   /// preparation from a complete store does without.
   std::uint32_t packed_inputs = 0;
+  /// Multiply-adds of the kernel's own algorithm, transforms included, for reports; 0: those of the direct
+  /// one.
+  std::int64_t multiply_adds = 0;
 };
 
 struct KernelDesc {

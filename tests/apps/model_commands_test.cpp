@@ -247,6 +247,10 @@ TEST_F(Commands, BenchComparesLayersWithTheirFloors) {
     EXPECT_TRUE(layer.contains("floor_bound"));
   }
   EXPECT_NEAR(c["floor_ms"].get<double>(), floor / 1e3, 1e-9);
+  // No kernel here has an algorithm of its own.
+  EXPECT_DOUBLE_EQ(c["direct_floor_ms"].get<double>(), c["floor_ms"].get<double>());
+  for (const json& layer : c["layers"])
+    EXPECT_EQ(layer["kernel_multiply_adds"], layer["needed_multiply_adds"]);
   // The 3x3 convolution of 8x6 pixels meets its padding at the border.
   EXPECT_EQ(needed, 4 * 3 * (3 * 8 - 2) * (3 * 6 - 2) + 48 * 4);
   const Result text = run({"bench", model_, "--repeats", "2", "--isa", "portable", "--floor"});

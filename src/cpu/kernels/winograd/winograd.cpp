@@ -95,6 +95,13 @@ double cost(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (products + transforms + filters + storage_ns(q, kIsa, 2));
 }
 
+// Products of a tile, and vector operations of its transforms: a line of values takes 12 or 24 either way.
+std::int64_t tile_multiply_adds(std::int64_t side, std::int64_t channels, std::int64_t filters) {
+  const std::int64_t line = side == 4 ? 12 : 24;
+  return (side + 2) * (side + 2) * channels * filters +
+         line * (2 * (side + 2) * channels + (2 * side + 2) * filters);
+}
+
 // Floats of the transformed inputs of a tile at one position.
 std::int64_t tile_floats(std::int64_t channels, std::int64_t depth) {
   const std::int64_t slices = (channels + depth - 1) / depth;
@@ -217,6 +224,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t inputs = kPositions * s.position_step, sums = kPositions * s.sums_step;
   prepared.thread_scratch = static_cast<std::size_t>(s.staged ? sums : inputs + sums) * sizeof(float);
   prepared.shared_scratch = static_cast<std::size_t>(s.staged ? inputs : 0) * sizeof(float);
+  prepared.multiply_adds = q.batch * s.tile_count * tile_multiply_adds(M, q.channels, q.filters);
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.constants_used.assign(query.inputs.size(), true);
   for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;

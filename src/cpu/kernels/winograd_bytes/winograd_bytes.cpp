@@ -143,6 +143,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.splits = even_tasks(wanted / s.parts, s.blocks);
 
   PreparedKernel prepared;
+  prepared.multiply_adds = q.batch * s.tiles * kWinogradPositions * q.channels * q.filters;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes() + packed->ratio.bytes();
   prepared.phase_tasks = {q.batch * s.parts * s.splits};
   prepared.thread_scratch = static_cast<std::size_t>(
