@@ -413,6 +413,7 @@ TEST_F(Outputs, WhereTimesCannotBeWrittenThatIsSaid) {
                                    {"a.mpg", "cannot express: they are moved to the nearest 1/25 s"},
                                    {"a.mkv", ""}}) {
     JobOptions options = job(clip, scratch_ / name, Effect::blur);
+    if (options.output.extension() == ".mpg") options.encoder = "mpeg2video";  // which knows few rates
     EXPECT_EQ(pipeline::run(options, callbacks, everything()).frames, 30) << name;
     EXPECT_EQ(frame_times(options.output).size(), 30u) << name;
     if (*said == '\0') {
