@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "apps/tiny_onnx.h"
+#include "base/temporary_folder.h"
 #include "saccade/error.h"
 
 namespace saccade {
@@ -18,13 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct FitTest : ::testing::Test {
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "saccade-fit.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-    testing::write_small_network(folder / "model.onnx");
-  }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { testing::write_small_network(folder / "model.onnx"); }
   Model model() const { return Model::load(folder / "model.onnx"); }
   /// What a batch really takes.
   static std::int64_t bytes(const Model& model, std::int64_t batch, int contexts, int threads = 1) {
@@ -33,7 +28,8 @@ struct FitTest : ::testing::Test {
     const Plan plan = model.compile(options);
     return plan.weight_bytes() + contexts * (plan.arena_bytes() + threads * plan.thread_scratch_bytes());
   }
-  fs::path folder;
+  TemporaryFolder scratch{"saccade-fit."};
+  fs::path folder = scratch.path();
 };
 
 TEST_F(FitTest, TheLargestBatchThatFitsIsFound) {

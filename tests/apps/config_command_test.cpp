@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/temporary_folder.h"
 #include "npy.h"
 #include "run_saccade.h"
 #include "tiny_onnx.h"
@@ -20,15 +21,11 @@ using ::testing::HasSubstr;
 
 struct ConfigCommand : ::testing::Test {
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "saccade-config.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
     testing::write_tiny_network(folder / "model.onnx");
     Tensor x(DType::f32, {1, 3, 8, 6});
     for (std::int64_t i = 0; i < x.count(); ++i) x.data<float>()[i] = 0.01f * static_cast<float>(i);
     cli::write_npy(folder / "x.npy", x);
   }
-  void TearDown() override { fs::remove_all(folder); }
   std::string at(const std::string& name) const { return (folder / name).string(); }
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder / name) << text;
@@ -37,7 +34,8 @@ struct ConfigCommand : ::testing::Test {
   testing::Result run(const std::vector<std::string>& arguments, const std::string& environment = "") const {
     return testing::run_saccade(folder, arguments, environment);
   }
-  fs::path folder;
+  TemporaryFolder scratch{"saccade-config."};
+  fs::path folder = scratch.path();
 };
 
 TEST_F(ConfigCommand, SaysWhereEachValueCameFrom) {

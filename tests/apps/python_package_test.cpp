@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/temporary_folder.h"
 #include "process.h"
 #include "saccade/error.h"
 
@@ -35,8 +36,6 @@ TEST(WheelOptions, AreNotNeededForAWheelThatSuitsAll) {
 class Fetch : public testing::Test {
  protected:
   Fetch() {
-    std::string name = (fs::temp_directory_path() / "saccade-fetch-XXXXXX").string();
-    folder_ = ::mkdtemp(name.data());
     ::setenv("SACCADE_CACHE_DIR", (folder_ / "cache").c_str(), 1);
     ::setenv("SACCADE_PYTHON", (folder_ / "python").c_str(), 1);
     alias_.name = "test";
@@ -50,8 +49,6 @@ class Fetch : public testing::Test {
   ~Fetch() override {
     ::unsetenv("SACCADE_CACHE_DIR");
     ::unsetenv("SACCADE_PYTHON");
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
   }
 
   void python(const std::string& download) {
@@ -87,7 +84,8 @@ class Fetch : public testing::Test {
   }
 
   const std::string content_ = "the weights";
-  fs::path folder_;
+  TemporaryFolder scratch_{"saccade-fetch-"};
+  fs::path folder_ = scratch_.path();
   spec::Alias alias_;
 };
 

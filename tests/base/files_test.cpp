@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/temporary_folder.h"
 #include "saccade/error.h"
 
 namespace saccade {
@@ -11,13 +12,8 @@ namespace {
 
 class Files : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "saccade-files-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
-  std::filesystem::path dir_;
+  TemporaryFolder scratch_{"saccade-files-"};
+  std::filesystem::path dir_ = scratch_.path();
 };
 
 TEST_F(Files, WriteThenReadBack) {

@@ -23,54 +23,33 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-std::string temporary_file() {
-  std::string name = (std::filesystem::temp_directory_path() / "saccade-test-XXXXXX").string();
-  const int fd = ::mkstemp(name.data());
-  if (fd < 0) throw std::runtime_error("cannot make a temporary file");
-  ::close(fd);
-  return name;
-}
-
 }  // namespace
-
-Scratch::Scratch() {
-  std::string name = (std::filesystem::temp_directory_path() / "saccade-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-  path_ = name;
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 std::vector<std::string> Scratch::names() const {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(path_))
+  for (const auto& entry : std::filesystem::directory_iterator(path()))
     names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
 
 CommandResult run_command(const std::vector<std::string>& arguments) {
-  const std::string out = temporary_file(), error = temporary_file();
+  const Scratch scratch;
+  const std::string out = (scratch / "out").string(), error = (scratch / "error").string();
   std::vector<char*> argv;
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
-    ::dup2(::open(out.c_str(), O_WRONLY | O_TRUNC), STDOUT_FILENO);
-    ::dup2(::open(error.c_str(), O_WRONLY | O_TRUNC), STDERR_FILENO);
+    ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    ::dup2(::open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     ::execvp(argv[0], argv.data());
     ::_exit(127);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  CommandResult result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(error)};
-  ::unlink(out.c_str());
-  ::unlink(error.c_str());
-  return result;
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(error)};
 }
 
 void ffmpeg(const std::string& arguments, const std::vector<std::filesystem::path>& files) {
@@ -122,12 +101,11 @@ std::string stream_value(const std::filesystem::path& file, const std::string& s
 
 std::string raw_frames(const std::filesystem::path& file, const std::string& pixel_format,
                        const std::string& options) {
-  const std::string out = temporary_file();
+  const Scratch scratch;
+  const std::string out = (scratch / "frames").string();
   ffmpeg(options + " -i {} -map 0:V:0 -vsync passthrough -f rawvideo -pix_fmt " + pixel_format + " {}",
          {"file:" + file.string(), out});
-  std::string bytes = read_file(out);
-  ::unlink(out.c_str());
-  return bytes;
+  return read_file(out);
 }
 
 std::string read_file(const std::filesystem::path& path) {

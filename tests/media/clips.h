@@ -6,22 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
+
 namespace saccade::test {
 
 /// A folder that lives as long as the object.
 class Scratch {
  public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path operator/(const std::string& name) const { return path() / name; }
+  const std::filesystem::path& path() const { return folder_.path(); }
   /// Names of everything in it, hidden files too, sorted.
   std::vector<std::string> names() const;
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_{"saccade-test-"};
 };
 
 struct CommandResult {

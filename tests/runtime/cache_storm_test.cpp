@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/temporary_folder.h"
 #include "runtime/cache_folder.h"
 #include "runtime/plan_cache.h"
 
@@ -106,16 +107,11 @@ int work(const fs::path& folder, std::uint32_t seed, Clock::time_point end, std:
 }
 
 struct CacheStorm : ::testing::Test {
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "saccade-storm.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { fs::remove_all(folder); }
   std::size_t files() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator{}));
   }
-  fs::path folder;
+  TemporaryFolder scratch{"saccade-storm."};
+  fs::path folder = scratch.path();
 };
 
 TEST_F(CacheStorm, ProcessesThatAreKilledLeaveNoWrongResultAndNothingOver) {

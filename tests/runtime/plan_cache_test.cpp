@@ -19,6 +19,7 @@
 #include "base/archive.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/temporary_folder.h"
 #include "compiler/random_network.h"
 #include "cpu/target.h"
 #include "import/import.h"
@@ -36,15 +37,9 @@ using Kind = PlanCache::Kind;
 
 class PlanCacheTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "saccade-plans.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override {
+  void TearDown() override {  // else the folder could not be removed
     std::error_code ignored;
     fs::permissions(folder_, fs::perms::owner_all, ignored);
-    fs::remove_all(folder_, ignored);
   }
 
   std::shared_ptr<const PlanCache> cache(std::int64_t most = std::int64_t{1} << 30,
@@ -59,7 +54,8 @@ class PlanCacheTest : public ::testing::Test {
     return list;
   }
 
-  fs::path folder_;
+  TemporaryFolder scratch_{"saccade-plans."};
+  fs::path folder_ = scratch_.path();
 };
 
 // Large enough that weights are kept in blocks only.

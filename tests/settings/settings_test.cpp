@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/temporary_folder.h"
 #include "saccade/config.h"
 #include "saccade/error.h"
 #include "settings/file.h"
@@ -194,12 +195,6 @@ TEST(SettingsFile, WhatIsWrittenIsReadBack) {
 }
 
 struct SettingsSources : ::testing::Test {
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "saccade-settings.XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string file(const std::string& text) const {
     std::ofstream(folder / "s.yaml") << text;
     return (folder / "s.yaml").string();
@@ -211,7 +206,8 @@ struct SettingsSources : ::testing::Test {
       return found->second;
     });
   }
-  std::filesystem::path folder;
+  TemporaryFolder scratch{"saccade-settings."};
+  std::filesystem::path folder = scratch.path();
   std::map<std::string, std::string> environment;
 };
 
