@@ -25,6 +25,7 @@
 
 #include "runtime/plan.h"
 #include "saccade/model.h"
+#include "saccade/quantise.h"
 
 namespace {
 
@@ -154,9 +155,17 @@ class Resident {
   static Plan compile(const Options& options) {
     CompileOptions wanted;
     wanted.max_isa = options.isa;
-    if (options.precision != "fp32")
-      throw std::runtime_error("this build computes fp32 only, not " + options.precision);
-    return Model::load(options.model).compile(wanted);
+    const auto precision = parse_precision(options.precision);
+    if (!precision || *precision == Precision::automatic)
+      throw std::runtime_error("not a precision to run in: " + options.precision);
+    const Model model = Model::load(options.model);
+    if (*precision != Precision::int8) {
+      wanted.precision = *precision;
+      return model.compile(wanted);
+    }
+    // Calibrated on the input that is timed: how long bytes take does not depend on their ranges.
+    const std::vector<std::vector<Tensor>> samples = {make_inputs(model.compile(wanted), options.input)};
+    return quantised(model, samples, {wanted, {}, options.threads}).compile(wanted);
   }
 
   Json run(int runs) {

@@ -130,6 +130,21 @@ ConvQuery read_conv(const KernelQuery& query) {
   return q;
 }
 
+double share_inside(const ConvQuery& q) noexcept {
+  const auto share = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t stride,
+                        std::int64_t dilation, std::int64_t pad) {
+    std::int64_t hits = 0;
+    for (std::int64_t k = 0; k < kernel; ++k)
+      for (std::int64_t o = 0; o < out; ++o) {
+        const std::int64_t i = o * stride + k * dilation - pad;
+        hits += i >= 0 && i < in ? 1 : 0;
+      }
+    return static_cast<double>(hits) / static_cast<double>(out * kernel);
+  };
+  return share(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
+         share(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
+}
+
 double storage_ns(const ConvQuery& q, Isa isa, std::int64_t times) noexcept {
   // Two or three operations a vector on the way in, a handful on the way out.
   const double vectors_per_ns = multiply_adds_per_ns(isa) / lanes(isa);

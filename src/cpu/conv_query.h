@@ -39,6 +39,9 @@ const char* check_conv(const compiler::KernelQuery& query, Storage storage = Sto
                        bool residual_last = false);
 ConvQuery read_conv(const compiler::KernelQuery& query);
 
+/// The share of the products that are with pixels of the picture, not with its padding.
+double share_inside(const ConvQuery& query) noexcept;
+
 /// What bfloat16 operands add to the predicted time of one image in kernels that compute in floats and read
 /// the input `times` times.
 double storage_ns(const ConvQuery& query, Isa isa, std::int64_t times) noexcept;

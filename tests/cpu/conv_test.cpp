@@ -49,6 +49,41 @@ TEST(Conv, Kernels) {
                  .pads = {kh / 2, kw / 2, kh / 2, kw / 2}});
 }
 
+// Filters of a block larger than a core's own caches: a slice of channels, or a group of taps, at a time.
+TEST(Conv, ManyChannelsInSlices) {
+  for (const std::int64_t dilation : {1, 2, 5})
+    for (const bool in_place : {false, true})
+      check({.batch = 2,
+             .channels = 1502,
+             .filters = 70,
+             .in_h = 4,
+             .in_w = 9,
+             .dilation_h = dilation,
+             .dilation_w = dilation,
+             .pads = {dilation, dilation, dilation, dilation},
+             .residual = true,
+             .activation = "relu",
+             .dst_gap = 5,
+             .residual_gap = 5,
+             .in_place = in_place});
+  check(
+      {.channels = 3000, .filters = 20, .in_h = 3, .in_w = 5, .pads = {1, 1, 1, 1}, .activation = "sigmoid"});
+}
+
+// Windows of which no tap, one or some meet the picture, left and right of a tile.
+TEST(Conv, DilationsBeyondThePicture) {
+  for (const std::int64_t dilation : {4, 7, 12, 30})
+    for (const std::int64_t channels : {6, 9})
+      check({.channels = channels,
+             .filters = 33,
+             .in_h = 11,
+             .in_w = 19,
+             .dilation_h = dilation,
+             .dilation_w = dilation,
+             .pads = {dilation, dilation, dilation, dilation},
+             .activation = "hard_swish"});
+}
+
 TEST(Conv, UnequalStridesDilationsAndPads) {
   check({.channels = 6,
          .filters = 10,

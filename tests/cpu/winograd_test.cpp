@@ -111,8 +111,23 @@ TEST(Winograd, ManyFiltersInStages) {
          .dst_gap = 5,
          .residual_gap = 5,
          .in_place = true});
-  // More tiles than a stage holds, with 4x4 outputs a tile.
+}
+
+// Filters beyond every cache and few tiles: position by position.
+TEST(Winograd, ManyFiltersByPositions) {
   check({.channels = 4000, .filters = 40, .in_h = 1, .in_w = 200, .pads = {1, 1, 1, 1}});
+  check({.batch = 2,
+         .channels = 520,
+         .filters = 300,
+         .in_h = 12,
+         .in_w = 12,
+         .dilation_h = 12,
+         .dilation_w = 12,
+         .pads = {12, 12, 12, 12},
+         .residual = true,
+         .activation = "relu",
+         .dst_gap = 4,
+         .residual_gap = 3});
 }
 
 }  // namespace

@@ -35,20 +35,7 @@ double cost(const KernelQuery& query) {
   const bool adjacent = q.dilation_w == 1 && q.groups == 1 && q.src_pixel == q.channels;
   const std::int64_t runs = adjacent ? q.kernel_h : q.kernel_h * q.kernel_w;
   const std::int64_t products = q.channels * q.kernel_h * q.kernel_w;
-  // Taps in the padding are skipped: large dilations on small maps.
-  const auto inside = [](std::int64_t out, std::int64_t in, std::int64_t kernel, std::int64_t stride,
-                         std::int64_t dilation, std::int64_t pad) {
-    std::int64_t hits = 0;
-    for (std::int64_t k = 0; k < kernel; ++k)
-      for (std::int64_t o = 0; o < out; ++o) {
-        const std::int64_t i = o * stride + k * dilation - pad;
-        hits += i >= 0 && i < in ? 1 : 0;
-      }
-    return static_cast<double>(hits) / static_cast<double>(out * kernel);
-  };
-  const double share = inside(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
-                       inside(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
-  return share * static_cast<double>(q.batch * q.out_h * q.groups) *
+  return share_inside(q) * static_cast<double>(q.batch * q.out_h * q.groups) *
              tile_row_ns(kIsa, q.out_w, q.filters, products, runs) +
          static_cast<double>(q.batch) * storage_ns(q, kIsa, q.kernel_h);
 }
@@ -64,6 +51,16 @@ void pack(const ConvQuery& q, int lanes, const ConvState& s, float* out) {
             for (std::int64_t f = f0; f < f1; ++f, ++out)
               if (f < q.filters) *out = q.weights[((g * q.filters + f) * q.channels + c) * taps + t];
     }
+}
+
+// Filters of a register block that exceed what stays in the second-level cache are used a slice of channels
+// at a time, for all pixels of a band; sums wait in the result, which is to hold floats then.
+std::int64_t chunk_channels(const ConvQuery& q, std::int64_t block_filters) {
+  constexpr std::int64_t kNearFloats = 80 * 1024;
+  if (q.src_bf16 || q.dst_bf16 || q.residual_bf16) return q.channels;
+  const std::int64_t floats = q.kernel_h * q.kernel_w * q.channels * block_filters;
+  const std::int64_t chunks = (floats + kNearFloats - 1) / kNearFloats;
+  return (q.channels + chunks - 1) / chunks;
 }
 
 // Widened input that stays in the second-level cache, if a row of outputs lets it.
@@ -104,7 +101,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
-  s.chunk = q.channels;
+  s.chunk = chunk_channels(q, (s.vectors + s.blocks - 1) / s.blocks * width);
   packed->weights = PackedFloats::packed(
       query, static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels),
       [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });

@@ -26,7 +26,7 @@ constexpr int kLanes = 16;
 // The state and what it points to.
 struct Packed {
   ConvBf16State state{};
-  PackedFloats weights, bias;  // words or floats, floats
+  PackedFloats weights, bias, zeros;  // words or floats, floats, words
 };
 
 const char* can_run(const KernelQuery& query) {
@@ -60,7 +60,7 @@ enum class Units { vectors, tiles };
 
 /// How the kernel walks over the input.
 struct Walk {
-  bool direct, whole_row;
+  bool direct, whole_row, scattered;
   std::int64_t pitch, runs, words;
 };
 
@@ -81,7 +81,9 @@ Walk walk_of(const ConvQuery& q) {
     const bool even = q.channels % 2 == 0;
     const std::int64_t right = (q.out_w - 1) * q.stride_w - q.pad_left + (q.kernel_w - 1) * q.dilation_w;
     walk.direct = q.src_bf16 && even && q.pad_left == 0 && right < q.in_w;
-    walk.pitch = walk.direct                                         ? q.src_pixel
+    // Taps far apart would have the picture copied once for each.
+    walk.scattered = q.src_bf16 && even && !walk.direct && q.kernel_w > 1 && q.dilation_w > 1;
+    walk.pitch = walk.direct || walk.scattered                       ? q.src_pixel
                  : even || (neighbours && q.channels < kFewChannels) ? q.channels
                                                                      : q.channels + 1;
     walk.whole_row = neighbours && walk.pitch == q.channels;
@@ -94,7 +96,7 @@ Walk walk_of(const ConvQuery& q) {
 // What moves beside the products.
 double moved_ns(const ConvQuery& q, const Walk& walk, Isa isa) {
   double bytes = 0;
-  if (!walk.direct) bytes += static_cast<double>(q.in_h * q.in_w * walk.pitch * 2 * 2);
+  if (!walk.direct && !walk.scattered) bytes += static_cast<double>(q.in_h * q.in_w * walk.pitch * 2 * 2);
   if (q.has_gate) bytes += static_cast<double>(q.filters * q.channels) * 6;
   return bytes / bytes_per_ns(isa);
 }
@@ -105,7 +107,7 @@ double cost(const KernelQuery& query) {
   const std::int64_t products = walk.words * walk.runs * q.kernel_h;
   const double row = tile_row_ns(Isa::avx512_bf16, q.out_w, q.filters, products, walk.runs * q.kernel_h);
   // A word is two products, and one instruction.
-  const double ns = static_cast<double>(q.out_h) * row * 2 / bf16_speedup();
+  const double ns = share_inside(q) * static_cast<double>(q.out_h) * row * 2 / bf16_speedup();
   return static_cast<double>(q.batch) * (ns + moved_ns(q, walk, Isa::avx512_bf16));
 }
 
@@ -185,7 +187,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.outputs = q.out_h * q.out_w;
   const Walk walk = walk_of<kUnits>(q);
   if (walk.direct && is_flat(q)) flatten(q);
-  s.direct = walk.direct, s.runs = walk.runs, s.words = walk.words;
+  s.direct = walk.direct, s.scattered = walk.scattered, s.runs = walk.runs, s.words = walk.words;
   s.run_step = q.dilation_w * walk.pitch * 2, s.dilation_w = q.dilation_w;
   s.filters = q.filters, s.out_h = q.out_h, s.out_w = q.out_w;
   s.src_image = q.src_image, s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
@@ -210,7 +212,7 @@ PreparedKernel prepare(const KernelQuery& query) {
 
   // Bands of about eight rows. Filters that do not fit the second-level cache are cut, and the tasks of one
   // part follow each other, so that a thread reads its share of them only.
-  constexpr std::int64_t kRows = 8, kNearBytes = 512 * 1024, kTasks = 16;
+  constexpr std::int64_t kRows = 8, kNearBytes = 512 * 1024, kNearGroupBytes = 256 * 1024, kTasks = 16;
   const std::int64_t work = s.outputs * s.vectors * s.words * s.runs * q.kernel_h;
   s.splits = even_tasks(s.weight_words * 4 / kNearBytes, s.blocks);
   const std::int64_t wanted = std::min(kTasks / s.splits, tasks_of_work(work));
@@ -232,7 +234,16 @@ PreparedKernel prepare(const KernelQuery& query) {
     prepared.phase_tasks.insert(prepared.phase_tasks.begin(), q.batch * s.blocks);
     prepared.shared_scratch = static_cast<std::size_t>(q.batch * s.weight_words * 4);
   }
-  std::int64_t scratch = bf16_runs_bytes(q.kernel_h * s.runs) + (s.direct ? 0 : strips.bytes);
+  std::int64_t scratch = bf16_runs_bytes(q.kernel_h * s.runs, s.scattered);
+  if (s.scattered) {
+    packed->zeros = PackedFloats(static_cast<std::size_t>(s.words));
+    s.zeros = reinterpret_cast<const char*>(packed->zeros.data());
+    const std::int64_t filters = (s.vectors + s.blocks - 1) / s.blocks * kLanes, taps = q.kernel_h * s.runs;
+    s.groups = std::clamp<std::int64_t>(taps * s.words * filters * 4 / kNearGroupBytes, 1, taps);
+    if (s.groups > 1) scratch += (q.out_h + s.bands - 1) / s.bands * q.out_w * filters * 4;
+  } else if (!s.direct) {
+    scratch += strips.bytes;
+  }
   if (kUnits == Units::tiles) {
     // Whole tiles are read: pixels beyond the last strip, or a few of their own. Sums of two blocks.
     constexpr std::int64_t kBlockPixels = 32, kBlockSumBytes = 4096;

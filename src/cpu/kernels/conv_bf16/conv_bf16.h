@@ -14,6 +14,12 @@ namespace saccade::cpu {
 struct ConvBf16State {
   ByteStage stage;
   bool direct;  ///< the input is read where it lies, else staged strip by strip
+  /// Read where it lies, too, but each pixel of a tile has a pointer a tap, to zeros outside the picture.
+  bool scattered;
+  const char* zeros;  ///< as long as a pixel
+  /// Scattered: runs of a tile are multiplied in so many near-equal groups, each for all tiles of a band, so
+  /// that a group's filters stay in the second-level cache; sums wait in scratch.
+  std::int64_t groups;
   std::int64_t filters, out_h, out_w;
   std::int64_t outputs;  ///< pixels of an image: the last row may be shorter than the others
   std::int64_t src_image, dst_image, dst_pixel, residual_image, residual_pixel;
@@ -40,9 +46,13 @@ struct ConvBf16State {
   std::int64_t bands, splits;              ///< tasks of an image
 };
 
+/// Most pixels of a tile.
+inline constexpr std::int64_t kPairPixels = 12;
+
 /// Bytes of scratch for the addresses of `runs` runs.
-[[gnu::always_inline]] constexpr std::int64_t bf16_runs_bytes(std::int64_t runs) {
-  return (runs * 2 * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
+[[gnu::always_inline]] constexpr std::int64_t bf16_runs_bytes(std::int64_t runs, bool scattered) {
+  const std::int64_t pointers = 2 + (scattered ? kPairPixels : 0);
+  return (runs * pointers * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
 }
 
 namespace avx512 {

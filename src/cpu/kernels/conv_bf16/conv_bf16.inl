@@ -11,24 +11,32 @@ struct PairRun {
   const char* w;
 };
 
+/// The same for pixels at unrelated places.
+struct ScatteredPairRun {
+  const char* const* x;  ///< one pointer a pixel
+  const char* w;
+};
+
 struct PairOutput {
   Output to;  ///< everything but the places of residual and result, which follow
   Ends ends;
   std::int64_t dst_at, residual_at;
-  bool in_registers;  ///< no residual, and an activation of a few instructions
+  bool in_registers;  ///< an activation of a few instructions, and a residual of the result's type
+  float* waiting;     ///< where the sums of a tile start (to.resume) and end (to.partial), if not in the result
 };
 
-/// `words` words of M pixels, `pixel` bytes apart, times N vectors of filters.
+/// `words` words of M pixels, `pixel` bytes apart from the one at `shift` on, times N vectors of filters.
 template <int M, int N>
-[[gnu::always_inline]] inline void multiply_pairs(Vec (&c)[M][N], const char* x, const char* w, std::int64_t words,
+[[gnu::always_inline]] inline void multiply_pairs(Vec (&c)[M][N], const PairRun& run, std::int64_t shift, std::int64_t words,
                                                   std::int64_t pixel) {
   constexpr int kGroups = (M + 2) / 3;
   const char* q[kGroups];  // one pointer for three pixels: x, x + pixel, x + 2 pixel are address modes
 #pragma GCC unroll 4
   for (int g = 0; g < kGroups; ++g) {
-    q[g] = x + 3 * g * pixel;
+    q[g] = run.x + shift + 3 * g * pixel;
     asm("" : "+r"(q[g]));  // keep a third of M pointers
   }
+  const char* w = run.w;
   const char* const end = w + words * (N * kLanes * 4);
 #pragma GCC unroll 1
   for (; w != end; w += N * kLanes * 4) {
@@ -44,6 +52,50 @@ template <int M, int N>
 #pragma GCC unroll 4
     for (int g = 0; g < kGroups; ++g) q[g] += 4;
   }
+}
+
+/// As before, pixels anywhere.
+template <int M, int N>
+[[gnu::always_inline]] inline void multiply_pairs(Vec (&c)[M][N], const ScatteredPairRun& run, std::int64_t,
+                                                  std::int64_t words, std::int64_t) {
+  const char* q[M];
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m) q[m] = run.x[m];
+  const char* w = run.w;
+#pragma GCC unroll 1
+  for (std::int64_t k = 0; k < words; ++k, w += N * kLanes * 4) {
+    Int b[N];
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) b[n] = load_words(w + n * kLanes * 4);
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) {
+      const Int a = broadcast_word(q[m] + k * 4);
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) c[m][n] = add_bf16_pairs(c[m][n], a, b[n]);
+    }
+  }
+}
+
+template <int M, int N, class Result>
+[[gnu::always_inline]] inline void add_residual(Vec (&c)[M][N], const Output& out, const Result* residual) {
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m) {
+    const Result* r = residual + m * out.residual_pixel;
+#pragma GCC unroll 4
+    for (int n = 0; n < N - 1; ++n) c[m][n] = c[m][n] + load(r + n * kLanes);
+    c[m][N - 1] = c[m][N - 1] + (out.tail == kLanes ? load(r + (N - 1) * kLanes) : load_first(r + (N - 1) * kLanes, out.tail));
+  }
+}
+
+/// Asks for a residual that is wanted later: from memory, a tile would wait for it as long as for a quarter of its products.
+template <int M, int N>
+[[gnu::always_inline]] inline void ask_for_residual(const PairOutput& out, std::int64_t pixels) {
+  const std::int64_t size = out.ends.residual_bf16 ? 2 : 4;
+  const char* r = static_cast<const char*>(out.ends.residual) + (out.residual_at + pixels * out.to.residual_pixel) * size;
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+    for (int n = 0; n < N; ++n) prefetch(r + m * out.to.residual_pixel * size + n * kLanes * size);
 }
 
 template <int M, int N, class Result>
@@ -71,6 +123,13 @@ template <int M, int N>
                   N);
     return;
   }
+  if (out.ends.residual != nullptr) {
+    const std::int64_t at = out.residual_at + pixels * out.to.residual_pixel;
+    if (out.ends.residual_bf16)
+      add_residual<M, N>(c, out.to, static_cast<const Bf16*>(out.ends.residual) + at);
+    else
+      add_residual<M, N>(c, out.to, static_cast<const float*>(out.ends.residual) + at);
+  }
   if (out.to.epilogue->activation == Activation::hard_swish) {
 #pragma GCC unroll 16
     for (int m = 0; m < M; ++m)
@@ -91,25 +150,39 @@ template <int M, int N>
 }
 
 /// `repeat` tiles of pixels at the distance `pixel`, one behind the other.
-template <int M, int N>
-void pair_tile(const PairRun* runs, std::int64_t count, std::int64_t words, std::int64_t pixel, std::int64_t repeat,
+template <int M, int N, class Run>
+void pair_tile(const Run* runs, std::int64_t count, std::int64_t words, std::int64_t pixel, std::int64_t repeat,
                const PairOutput& out) {
   for (std::int64_t r = 0; r < repeat; ++r) {
     Vec c[M][N];
-#pragma GCC unroll 4
-    for (int n = 0; n < N; ++n) {
-      const Vec bias = load(out.to.bias + n * kLanes);
+    if (out.to.resume) {
 #pragma GCC unroll 16
-      for (int m = 0; m < M; ++m) c[m][n] = bias;
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) c[m][n] = load(out.waiting + (m * N + n) * kLanes);
+    } else {
+#pragma GCC unroll 4
+      for (int n = 0; n < N; ++n) {
+        const Vec bias = load(out.to.bias + n * kLanes);
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m) c[m][n] = bias;
+      }
     }
-    for (std::int64_t i = 0; i < count; ++i)
-      multiply_pairs<M, N>(c, runs[i].x + r * M * pixel, runs[i].w, words, pixel);
-    finish_pairs<M, N>(c, out, r * M);
+    if (out.ends.residual != nullptr && r + 1 < repeat) ask_for_residual<M, N>(out, (r + 1) * M);
+    for (std::int64_t i = 0; i < count; ++i) multiply_pairs<M, N>(c, runs[i], r * M * pixel, words, pixel);
+    if (out.to.partial) {
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) store(out.waiting + (m * N + n) * kLanes, c[m][n]);
+    } else {
+      finish_pairs<M, N>(c, out, r * M);
+    }
   }
 }
 
-template <int N, int M>
-void pair_tile_of(int pixels, const PairRun* runs, std::int64_t count, std::int64_t words, std::int64_t pixel,
+template <int N, int M, class Run>
+void pair_tile_of(int pixels, const Run* runs, std::int64_t count, std::int64_t words, std::int64_t pixel,
                   std::int64_t repeat, const PairOutput& out) {
   if constexpr (M > 1) {
     if (pixels != M) {
@@ -120,7 +193,8 @@ void pair_tile_of(int pixels, const PairRun* runs, std::int64_t count, std::int6
   pair_tile<M, N>(runs, count, words, pixel, repeat, out);
 }
 
-inline void run_pair_tile(int vectors, int pixels, const PairRun* runs, std::int64_t count, std::int64_t words,
+template <class Run>
+inline void run_pair_tile(int vectors, int pixels, const Run* runs, std::int64_t count, std::int64_t words,
                           std::int64_t pixel, std::int64_t repeat, const PairOutput& out) {
   switch (vectors) {
     case 1: pair_tile_of<1, tile_pixels(kLanes, 1)>(pixels, runs, count, words, pixel, repeat, out); break;
@@ -159,35 +233,101 @@ inline std::int64_t list_pair_runs(const ConvBf16State& s, const PairStrip& stri
   return count;
 }
 
-inline void pair_block(const ConvBf16State& s, const PairStrip& strip, std::int64_t block, const char* all_weights,
-                       const Ends& ends, PairRun* runs) {
-  const std::int64_t v0 = s.vectors * block / s.blocks, v1 = s.vectors * (block + 1) / s.blocks, filter = v0 * kLanes;
-  const int vectors = static_cast<int>(v1 - v0);
-  const std::int64_t run_weights = s.words * vectors * kLanes * 4;
-  const char* weights = all_weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
-  const std::int64_t pixel = s.stage.stride_w * s.stage.pitch * static_cast<std::int64_t>(sizeof(Bf16));
+/// A block of filters: how many vectors, and everything of an output but its place.
+struct PairBlock {
+  int vectors;
+  std::int64_t filter, run_weights;  ///< the first filter; bytes of a run's filters
+  const char* weights;
   PairOutput out;
-  out.to.bias = s.bias + filter;
-  out.to.dst_pixel = s.dst_pixel;
-  out.to.residual_pixel = s.residual_pixel;
-  out.to.epilogue = &s.epilogue;
-  out.to.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
-  out.ends = ends;
-  out.in_registers = !s.has_residual && (is_clamp(s.epilogue) || s.epilogue.activation == Activation::hard_swish);
+};
+
+inline PairBlock pair_block_of(const ConvBf16State& s, std::int64_t block, const char* all_weights, const Ends& ends) {
+  const std::int64_t v0 = s.vectors * block / s.blocks, v1 = s.vectors * (block + 1) / s.blocks;
+  PairBlock b{};
+  b.vectors = static_cast<int>(v1 - v0);
+  b.filter = v0 * kLanes;
+  b.run_weights = s.words * b.vectors * kLanes * 4;
+  b.weights = all_weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
+  b.out.to.bias = s.bias + b.filter;
+  b.out.to.dst_pixel = s.dst_pixel;
+  b.out.to.residual_pixel = s.residual_pixel;
+  b.out.to.epilogue = &s.epilogue;
+  b.out.to.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
+  b.out.ends = ends;
+  b.out.in_registers = is_clamp(s.epilogue) || s.epilogue.activation == Activation::hard_swish;
+  return b;
+}
+
+[[gnu::always_inline]] inline void place_pairs(const ConvBf16State& s, const PairBlock& block, std::int64_t at,
+                                               PairOutput& out) {
+  out.dst_at = at * s.dst_pixel + block.filter;
+  out.residual_at = at * s.residual_pixel + block.filter;
+}
+
+inline void pair_block(const ConvBf16State& s, const PairStrip& strip, std::int64_t block_number, const char* all_weights,
+                       const Ends& ends, PairRun* runs) {
+  PairBlock block = pair_block_of(s, block_number, all_weights, ends);
+  const std::int64_t pixel = s.stage.stride_w * s.stage.pitch * static_cast<std::int64_t>(sizeof(Bf16));
   const bool trims = s.runs > 1;  // tiles differ in the runs that they leave out
   for (std::int64_t y = strip.y0; y < strip.y1; ++y) {
     const std::int64_t x1 = smaller(strip.x1, s.outputs - y * s.out_w);
-    const Cut cut = cut_pixels(x1 - strip.x0, tile_pixels(kLanes, vectors));
+    const Cut cut = cut_pixels(x1 - strip.x0, tile_pixels(kLanes, block.vectors));
     std::int64_t x = strip.x0;
     for (std::int64_t t = 0; t < cut.tiles;) {
       const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
       const std::int64_t repeat = trims ? 1 : (t < cut.larger ? cut.larger : cut.tiles) - t;
-      const std::int64_t count = list_pair_runs(s, strip, y, x, pixels, weights, run_weights, runs);
-      out.dst_at = (y * s.out_w + x) * s.dst_pixel + filter;
-      out.residual_at = (y * s.out_w + x) * s.residual_pixel + filter;
-      run_pair_tile(vectors, static_cast<int>(pixels), runs, count, s.words, pixel, repeat, out);
+      const std::int64_t count = list_pair_runs(s, strip, y, x, pixels, block.weights, block.run_weights, runs);
+      place_pairs(s, block, y * s.out_w + x, block.out);
+      run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, pixel, repeat, block.out);
       t += repeat;
       x += repeat * pixels;
+    }
+  }
+}
+
+/// Runs [r0, r1) of a tile, counted by rows of taps; those that miss the picture for all pixels are left out.
+inline std::int64_t list_scattered_runs(const ConvBf16State& s, const Bf16* src, std::int64_t y, std::int64_t x,
+                                        std::int64_t pixels, std::int64_t r0, std::int64_t r1, const PairBlock& block,
+                                        ScatteredPairRun* runs, const char** pointers) {
+  const ByteStage& in = s.stage;
+  std::int64_t count = 0;
+  for (std::int64_t r = r0; r < r1; ++r) {
+    const std::int64_t row = y * in.stride_h - in.pad_top + r / s.runs * in.dilation_h;
+    const std::int64_t first = x * in.stride_w - in.pad_left + r % s.runs * s.dilation_w;
+    if (row < 0 || row >= in.in_h || first >= in.in_w || first + (pixels - 1) * in.stride_w < 0) continue;
+    runs[count++] = {pointers, block.weights + r * block.run_weights};
+    for (std::int64_t m = 0; m < pixels; ++m) {
+      const std::int64_t column = first + m * in.stride_w;
+      const bool inside = column >= 0 && column < in.in_w;
+      *pointers++ = inside ? reinterpret_cast<const char*>(src + row * in.src_row + column * in.src_pixel) : s.zeros;
+    }
+  }
+  return count;
+}
+
+/// Rows [y0, y1) of outputs of a block of filters, group by group of their runs.
+inline void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_t y0, std::int64_t y1,
+                            std::int64_t block_number, const char* all_weights, const Ends& ends, ScatteredPairRun* runs,
+                            float* waiting) {
+  PairBlock block = pair_block_of(s, block_number, all_weights, ends);
+  const std::int64_t all = s.stage.kernel_h * s.runs;
+  auto** const pointers = reinterpret_cast<const char**>(runs + all);
+  const Cut cut = cut_pixels(s.out_w, tile_pixels(kLanes, block.vectors));
+  for (std::int64_t group = 0; group < s.groups; ++group) {
+    block.out.to.resume = group > 0;
+    block.out.to.partial = group + 1 < s.groups;
+    block.out.waiting = waiting;
+    for (std::int64_t y = y0; y < y1; ++y) {
+      std::int64_t x = 0;
+      for (std::int64_t t = 0; t < cut.tiles; ++t) {
+        const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+        const std::int64_t count = list_scattered_runs(s, src, y, x, pixels, all * group / s.groups,
+                                                       all * (group + 1) / s.groups, block, runs, pointers);
+        place_pairs(s, block, y * s.out_w + x, block.out);
+        run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, 0, 1, block.out);
+        x += pixels;
+        block.out.waiting += pixels * block.vectors * kLanes;
+      }
     }
   }
 }
@@ -219,6 +359,12 @@ inline void pair_band(const ConvBf16State& s, const compiler::KernelArgs& args, 
                       std::int64_t y1, std::int64_t b0, std::int64_t b1, const char* weights, const Ends& ends, PairRun* runs,
                       char* staged) {
   const std::int64_t src = image * s.src_image;
+  if (s.scattered) {
+    for (std::int64_t b = b0; b < b1; ++b)
+      scattered_block(s, static_cast<const Bf16*>(args.src[0]) + src, y0, y1, b, weights, ends,
+                      reinterpret_cast<ScatteredPairRun*>(runs), reinterpret_cast<float*>(staged));
+    return;
+  }
   PairStrip strip;
   if (s.direct) {
     const std::int64_t above = s.stage.pad_top * s.stage.src_row;
@@ -255,7 +401,7 @@ inline void run_conv_bf16(const compiler::KernelArgs& args) {
   char* scratch = static_cast<char*>(args.thread_scratch);
   auto* const sums = reinterpret_cast<float*>(scratch);
   auto* const runs = reinterpret_cast<PairRun*>(scratch + kStoredSumBytes);
-  char* const staged = scratch + kStoredSumBytes + bf16_runs_bytes(s.stage.kernel_h * s.runs);
+  char* const staged = scratch + kStoredSumBytes + bf16_runs_bytes(s.stage.kernel_h * s.runs, s.scattered);
   const Ends ends{s.has_residual ? args.src[3] : nullptr, args.dst[0], s.residual_bf16, s.dst_bf16, sums};
   const std::int64_t in_image = s.bands * s.splits;
   for (std::int64_t task = args.begin; task < args.end; ++task) {

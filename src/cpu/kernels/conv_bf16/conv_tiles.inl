@@ -211,7 +211,7 @@ inline void run_conv_tiles(const compiler::KernelArgs& args) {
   call.sums[0] = scratch;
   call.sums[1] = scratch + kTileSumBytes;
   call.runs = reinterpret_cast<TileRun*>(scratch + 2 * kTileSumBytes);
-  char* const staged = scratch + 2 * kTileSumBytes + bf16_runs_bytes(s.stage.kernel_h * s.runs);
+  char* const staged = scratch + 2 * kTileSumBytes + bf16_runs_bytes(s.stage.kernel_h * s.runs, false);
   call.few = staged;
   const Ends ends{s.has_residual ? args.src[3] : nullptr, args.dst[0], s.residual_bf16, s.dst_bf16, nullptr};
   tiles.configure();

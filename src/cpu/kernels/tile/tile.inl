@@ -135,6 +135,15 @@ struct LongSum {
   }
 };
 
+/// Asks for a residual that is wanted later: from memory, a tile would wait for it as long as for a quarter of its products.
+template <int M, int N>
+[[gnu::always_inline]] inline void ask_for(const float* residual, const Output& out) {
+#pragma GCC unroll 16
+  for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+    for (int n = 0; n < N; n += 16 / kLanes) prefetch(residual + m * out.residual_pixel + n * kLanes);
+}
+
 /// `repeat` tiles of pixels at a constant distance, one behind the other.
 template <int M, int N>
 void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
@@ -145,6 +154,7 @@ void tile(const Run* runs, int count, std::int64_t pixel, std::int64_t repeat, c
     float* const dst = out.dst + r * M * out.dst_pixel;
     Vec c[M][N];
     start_tile<M, N>(c, out, residual, dst);
+    if (residual != nullptr && !out.resume && r + 1 < repeat) ask_for<M, N>(residual + M * out.residual_pixel, out);
     LongSum<M, N> sum;
     sum.start(out, c);
     for (int i = 0; i < count; ++i) {

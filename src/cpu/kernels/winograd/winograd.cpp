@@ -108,6 +108,17 @@ std::int64_t tile_floats(std::int64_t channels, std::int64_t depth) {
   return (slices - 1) * depth + slice_row(channels - (slices - 1) * depth, depth);
 }
 
+// Transformed inputs, and sums, that are shared at a time.
+constexpr std::int64_t kStageFloats = 3 * 1024 * 1024;
+
+WinogradOrder order_of(std::int64_t positions, const WinogradState& s, std::int64_t tile_step, int width) {
+  if (positions * s.channels * s.filters <= kNearFloats) return WinogradOrder::blocks;
+  // In stages, filters are read once for each of so many groups of tiles.
+  const std::int64_t readings = (positions * s.tile_count * tile_step + kStageFloats - 1) / kStageFloats;
+  const bool few = positions * s.tile_count * s.vectors * width <= kStageFloats;
+  return few && readings > 1 ? WinogradOrder::positions : WinogradOrder::stages;
+}
+
 template <int M>
 void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) {
   using Points = WinogradPoints<M>;
@@ -174,10 +185,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
   const std::int64_t tile_step = tile_floats(q.channels, winograd_depth(width));
-  // What of the filters is multiplied with a block of tiles before its sums are transformed depends on the
-  // weights alone, as these are packed so.
-  s.staged = kPositions * q.channels * q.filters > kNearFloats;
-  const std::int64_t panel_filters = s.staged ? 256 : 64;
+  s.order = order_of(kPositions, s, tile_step, width);
+  const bool by_positions = s.order == WinogradOrder::positions, staged = s.order == WinogradOrder::stages;
+  // Which filters form a panel depends on the weights alone, as these are packed so.
+  const std::int64_t panel_filters = s.order == WinogradOrder::blocks ? 64 : 256;
   s.panels = std::min(s.blocks, (s.vectors * width + panel_filters - 1) / panel_filters);
   s.panel_step = 0;
   for (std::int64_t p = 0; p < s.panels; ++p) {
@@ -193,8 +204,24 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
 
   PreparedKernel prepared;
-  if (s.staged) {
-    constexpr std::int64_t kStageFloats = 3 * 1024 * 1024;
+  s.block_tiles = s.stage_tiles = s.tile_count;
+  s.stage_channels = q.channels;
+  std::int64_t position_floats = tile_step;
+  if (by_positions) {
+    const std::int64_t depth = winograd_depth(width);
+    s.stage_channels = std::max(kStageFloats / (kPositions * s.tile_count) / depth * depth, depth);
+    s.stages = (q.channels + s.stage_channels - 1) / s.stage_channels;
+    s.stage_channels = (q.channels + s.stages * depth - 1) / (s.stages * depth) * depth;
+    s.stages = (q.channels + s.stage_channels - 1) / s.stage_channels;
+    position_floats = std::min(tile_step, s.stage_channels);
+    for (std::int64_t image = 0; image < q.batch; ++image) {
+      for (std::int64_t stage = 0; stage < s.stages; ++stage) {
+        prepared.phase_tasks.push_back(s.tile_count);
+        prepared.phase_tasks.push_back(kPositions);
+      }
+      prepared.phase_tasks.push_back(s.tile_count);
+    }
+  } else if (staged) {
     s.block_tiles = std::min<std::int64_t>(s.tile_count, 48);
     s.stage_tiles =
         std::clamp(kStageFloats / (kPositions * tile_step) / s.block_tiles * s.block_tiles, s.block_tiles,
@@ -219,11 +246,15 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.stream = q.out_h * q.out_w * q.filters * 4 >= kStreamBytes && clamped && !q.dst_bf16 && !q.has_residual &&
              q.filters % width == 0 && q.dst_pixel % width == 0 && q.dst_image % width == 0;
   // No two positions at the same place of a page.
-  s.position_step = (s.staged ? s.stage_tiles : s.block_tiles) * tile_step + 16;
+  if (by_positions) s.panel_step = s.vectors * width;  // of all panels, side by side
+  s.position_step = (staged ? s.stage_tiles : s.block_tiles) * position_floats + 16;
   s.sums_step = s.block_tiles * s.panel_step + 16;
+  const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats) * sizeof(float); };
   const std::int64_t inputs = kPositions * s.position_step, sums = kPositions * s.sums_step;
-  prepared.thread_scratch = static_cast<std::size_t>(s.staged ? sums : inputs + sums) * sizeof(float);
-  prepared.shared_scratch = static_cast<std::size_t>(s.staged ? inputs : 0) * sizeof(float);
+  prepared.thread_scratch =
+      bytes((by_positions ? 0 : sums) + (s.order == WinogradOrder::blocks ? inputs : 0));
+  prepared.shared_scratch =
+      bytes((by_positions ? sums : 0) + (s.order == WinogradOrder::blocks ? 0 : inputs));
   prepared.multiply_adds = q.batch * s.tile_count * tile_multiply_adds(M, q.channels, q.filters);
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.constants_used.assign(query.inputs.size(), true);

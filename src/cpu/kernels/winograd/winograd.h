@@ -27,6 +27,22 @@ struct WinogradTile {
   std::int32_t y, x;
 };
 
+/// In which order a Winograd convolution works, by the size of its filters.
+enum class WinogradOrder : std::uint8_t {
+  /// A task transforms a block of tiles, multiplies it with all filters and transforms the sums: all threads
+  /// read all
+  /// filters for each block.
+  blocks,
+  /// Filters that are too large for that: the transformed inputs of `stage_tiles` tiles are shared, and tasks
+  /// of a second
+  /// phase are a block of tiles x a range of panels.
+  stages,
+  /// Filters beyond every cache and few tiles: transformed inputs and sums of all tiles are shared, a task
+  /// multiplies one
+  /// position, and filters are read once. Inputs are transformed `stage_channels` channels at a time.
+  positions,
+};
+
 /// Everything but the data. Strides in elements.
 struct WinogradState {
   std::int64_t channels, filters;
@@ -49,15 +65,12 @@ struct WinogradState {
   std::int64_t block_tiles;    ///< most tiles of one product
   std::int64_t position_step;  ///< floats between the transformed inputs of two positions
   std::int64_t sums_step;      ///< floats between the sums of two positions
-  std::int64_t tasks;          ///< fused: near-equal blocks of tiles
-  bool ask_ahead;  ///< fused: the input of the next block comes from far, and is asked for in time
+  std::int64_t tasks;          ///< in blocks: near-equal blocks of tiles
+  bool ask_ahead;  ///< in blocks: the input of the next block comes from far, and is asked for in time
   bool stream;     ///< the result is too large for the caches: written past them where aligned
 
-  // Fused: a task transforms a block of tiles, multiplies it with all filters and transforms the sums.
-  // Staged, where the filters are too large to be read once a block: the transformed inputs of `stage_tiles`
-  // tiles are shared, and tasks of the second phase are a block of tiles x a range of panels.
-  bool staged;
-  std::int64_t stage_tiles, stages;  ///< of an image
+  WinogradOrder order;
+  std::int64_t stage_tiles, stage_channels, stages;  ///< of an image
 };
 
 namespace portable {

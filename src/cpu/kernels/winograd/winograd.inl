@@ -75,6 +75,7 @@ template <int M>
 struct Inputs {
   float* data;
   std::int64_t position_step, tiles;  ///< floats; tiles that there is room for
+  std::int64_t channel, channels;     ///< the first of them, a slice's first, and how many
 };
 
 /// Transforms the inputs of one tile, the t-th of those in `inputs`.
@@ -101,10 +102,10 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
   constexpr std::int64_t kLineChannels = 64 / static_cast<std::int64_t>(sizeof(T));
   Vec columns[kSide][kSide];
   const std::int64_t position_step = inputs.position_step;
-  for (std::int64_t c = 0; c < s.channels; c += kLanes) {
-    const std::int64_t left_channels = s.channels - c, slice = c / kDepth;
-    float* const out = inputs.data + slice * kDepth * inputs.tiles +
-                       t * slice_row(s.channels - slice * kDepth, kDepth) + c % kDepth;
+  const std::int64_t end = inputs.channel + inputs.channels;
+  for (std::int64_t c = inputs.channel; c < end; c += kLanes) {
+    const std::int64_t left_channels = end - c, before = (c - inputs.channel) / kDepth * kDepth;
+    float* const out = inputs.data + before * inputs.tiles + t * slice_row(inputs.channels - before, kDepth) + c % kDepth;
     Vec e[kSide];
     const bool line = inner && c % kLineChannels == 0;
 #pragma GCC unroll 1
@@ -340,9 +341,9 @@ inline void multiply_tiles(const WinogradState& s, const Inputs& inputs, std::in
 }
 
 template <int M>
-inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) {
+inline void run_blocks(const WinogradState& s, const compiler::KernelArgs& args) {
   constexpr int kPositions = (M + 2) * (M + 2);
-  const Inputs inputs = {static_cast<float*>(args.thread_scratch), s.position_step, s.block_tiles};
+  const Inputs inputs = {static_cast<float*>(args.thread_scratch), s.position_step, s.block_tiles, 0, s.channels};
   float* sums = inputs.data + kPositions * s.position_step;
   const std::int64_t in_image = s.tasks;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
@@ -364,8 +365,8 @@ inline void run_fused(const WinogradState& s, const compiler::KernelArgs& args) 
 
 /// Phases alternate: 2i transforms the inputs of stage i, 2i + 1 multiplies them.
 template <int M>
-inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args) {
-  const Inputs inputs = {static_cast<float*>(args.shared_scratch), s.position_step, s.stage_tiles};
+inline void run_stages(const WinogradState& s, const compiler::KernelArgs& args) {
+  const Inputs inputs = {static_cast<float*>(args.shared_scratch), s.position_step, s.stage_tiles, 0, s.channels};
   const std::int64_t image = args.phase / 2 / s.stages, stage = args.phase / 2 % s.stages;
   const std::int64_t first_tile = stage * s.stage_tiles;
   const std::int64_t tiles = smaller(s.stage_tiles, s.tile_count - first_tile);
@@ -386,11 +387,60 @@ inline void run_staged(const WinogradState& s, const compiler::KernelArgs& args)
   if (streams(s, args)) stream_fence();
 }
 
+/// The sums of all tiles at positions [begin, end), of the channels of `inputs`, added to those of channels before.
+inline void multiply_positions(const WinogradState& s, std::int64_t positions, const Inputs& inputs, std::int64_t begin,
+                               std::int64_t end, float* sums) {
+  Product product_args{};
+  product_args.sums_step = s.panel_step;
+  for (std::int64_t position = begin; position < end; ++position)
+    for (std::int64_t p = 0; p < s.panels; ++p) {
+      const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
+      const std::int64_t first = s.vectors * b0 / s.blocks, panel = s.vectors * b1 / s.blocks - first;
+      const float* w = s.weights + (first * positions * s.channels +
+                                    panel * (position * s.channels + inputs.channel)) * kLanes;
+      for (std::int64_t c = 0; c < inputs.channels; c += kDepth) {
+        product_args.length = smaller(inputs.channels - c, kDepth);
+        product_args.row = slice_row(inputs.channels - c, kDepth);
+        product_args.x = inputs.data + position * inputs.position_step + c * inputs.tiles;
+        product_args.add = inputs.channel + c > 0;
+        for (std::int64_t b = b0; b < b1; ++b) {
+          const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
+          product_args.w = w;
+          w += product_args.length * (v1 - v0) * kLanes;
+          product_args.ahead = w;
+          product_args.sums = sums + position * s.sums_step + v0 * kLanes;
+          product(static_cast<int>(v1 - v0), product_args, s.tile_count);
+        }
+      }
+    }
+}
+
+/// Phases of an image: 2i transforms the channels of stage i, 2i + 1 multiplies them; the last transforms the sums.
+template <int M>
+inline void run_positions(const WinogradState& s, const compiler::KernelArgs& args) {
+  constexpr int kPositions = (M + 2) * (M + 2);
+  const std::int64_t phases = 2 * s.stages + 1, image = args.phase / phases, phase = args.phase % phases;
+  auto* const shared = static_cast<float*>(args.shared_scratch);
+  const std::int64_t channel = phase / 2 * s.stage_channels;
+  const Inputs inputs = {shared, s.position_step, s.tile_count, channel, smaller(s.stage_channels, s.channels - channel)};
+  float* const sums = shared + kPositions * s.position_step;
+  if (phase == phases - 1) {
+    for (std::int64_t t = args.begin; t < args.end; ++t)
+      scatter_tile_of<M>(s, sums + t * s.panel_step, s.sums_step, s.tiles[t], 0, s.vectors * kLanes, args, image);
+    if (streams(s, args)) stream_fence();
+  } else if (phase % 2 == 0) {
+    for (std::int64_t t = args.begin; t < args.end; ++t) gather_tile_of<M>(s, args, image, s.tiles[t], inputs, t);
+  } else {
+    multiply_positions(s, kPositions, inputs, args.begin, args.end, sums);
+  }
+}
+
 template <int M>
 inline void run_winograd(const compiler::KernelArgs& args) {
   const WinogradState& s = *static_cast<const WinogradState*>(args.state);
-  if (s.staged)
-    run_staged<M>(s, args);
-  else
-    run_fused<M>(s, args);
+  switch (s.order) {
+    case WinogradOrder::blocks: run_blocks<M>(s, args); break;
+    case WinogradOrder::stages: run_stages<M>(s, args); break;
+    case WinogradOrder::positions: run_positions<M>(s, args); break;
+  }
 }
