@@ -1,5 +1,7 @@
 #include "cpu/conv_query.h"
 
+#include <algorithm>
+
 #include "cpu/cost.h"
 #include "cpu/epilogue.h"
 
@@ -143,6 +145,23 @@ double share_inside(const ConvQuery& q) noexcept {
   };
   return share(q.out_h, q.in_h, q.kernel_h, q.stride_h, q.dilation_h, q.pad_top) *
          share(q.out_w, q.in_w, q.kernel_w, q.stride_w, q.dilation_w, q.pad_left);
+}
+
+std::vector<std::int64_t> row_segments(const ConvQuery& q, std::int64_t tile_pixels) {
+  std::vector<std::int64_t> bounds = {0, q.out_w};
+  for (std::int64_t k = 0; k < q.kernel_w; ++k) {
+    const std::int64_t before = q.pad_left - k * q.dilation_w;  // columns of the tap left of the picture
+    for (const std::int64_t columns : {before, before + q.in_w})
+      bounds.push_back(std::clamp<std::int64_t>((columns + q.stride_w - 1) / q.stride_w, 0, q.out_w));
+  }
+  std::sort(bounds.begin(), bounds.end());
+  bounds.erase(std::unique(bounds.begin(), bounds.end()), bounds.end());
+  const auto tiles = [&](std::int64_t pixels) { return (pixels + tile_pixels - 1) / tile_pixels; };
+  std::int64_t cut = 0;
+  for (std::size_t i = 1; i < bounds.size(); ++i) cut += tiles(bounds[i] - bounds[i - 1]);
+  const std::int64_t whole = tiles(q.out_w);
+  if (cut > whole + whole / 4 + 1) return {0, q.out_w};
+  return bounds;
 }
 
 double storage_ns(const ConvQuery& q, Isa isa, std::int64_t times) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "compiler/target.h"
 #include "cpu/activation.h"
@@ -41,6 +42,11 @@ ConvQuery read_conv(const compiler::KernelQuery& query);
 
 /// The share of the products that are with pixels of the picture, not with its padding.
 double share_inside(const ConvQuery& query) noexcept;
+
+/// A row of outputs cut where taps begin or cease to meet the picture, as the bounds of its segments from 0
+/// to out_w: within one, pixels have the same taps. Only where the segments take hardly more tiles of
+/// `tile_pixels` pixels than the row, else the row is one.
+std::vector<std::int64_t> row_segments(const ConvQuery& query, std::int64_t tile_pixels);
 
 /// What bfloat16 operands add to the predicted time of one image in kernels that compute in floats and read
 /// the input `times` times.

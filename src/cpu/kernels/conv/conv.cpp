@@ -2,6 +2,7 @@
 #include "cpu/kernels/conv/conv.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
@@ -21,6 +22,7 @@ using compiler::PreparedKernel;
 struct Packed {
   ConvState state{};
   PackedFloats weights, bias, zeros;
+  std::vector<std::int64_t> segments;
 };
 
 template <Storage kStorage>
@@ -112,6 +114,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.weights = packed->weights.data();
   s.bias = packed->bias.data();
   s.zeros = packed->zeros.data();
+  packed->segments =
+      row_segments(q, tile_pixels(width, static_cast<int>((s.vectors + s.blocks - 1) / s.blocks)));
+  s.segments = packed->segments.data();
+  s.segment_count = static_cast<std::int64_t>(packed->segments.size()) - 1;
   // Bands of about eight rows. Filters that do not fit the second-level cache are cut, and the tasks of one
   // part follow each other, so that a thread reads its share of them only.
   constexpr std::int64_t kRows = 8, kNearBytes = 512 * 1024, kTasks = 16;

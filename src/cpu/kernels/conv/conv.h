@@ -27,8 +27,10 @@ struct ConvState {
   std::int64_t chunk;  ///< input channels accumulated at a time; partial sums wait in the output
   /// [group][block][chunk][tap][channel of the chunk][vectors of the block x lanes], padded with zeros.
   const float* weights;
-  const float* bias;   ///< [group][vectors x lanes], padded
-  const float* zeros;  ///< `channels` zeros: what a tap outside the image reads
+  const float* bias;             ///< [group][vectors x lanes], padded
+  const float* zeros;            ///< `channels` zeros: what a tap outside the image reads
+  const std::int64_t* segments;  ///< bounds of the segments of a row of outputs, see row_segments
+  std::int64_t segment_count;
 
   // Tasks of an image: near-equal bands of rows x groups x ranges of blocks; fixed by the shape alone.
   std::int64_t bands, splits;

@@ -31,9 +31,9 @@ struct ConvCall {
   std::int64_t y0, row, tap_row, pixel;
 };
 
-/// A tile whose windows lie inside the image along x; `line` is where the first row of taps starts.
-inline int inner_runs(const ConvCall& call, const float* line, Tap rows, std::int64_t left, std::int64_t first_channel,
-                      std::int64_t channels, std::int64_t step, const float* w) {
+/// A tile whose pixels all meet the image with the taps `columns` of a row; `line` is where the first row of taps starts.
+inline int inner_runs(const ConvCall& call, const float* line, Tap rows, Tap columns, std::int64_t left,
+                      std::int64_t first_channel, std::int64_t channels, std::int64_t step, const float* w) {
   const ConvState& s = *call.s;
   int count = 0;
   // Where neighbouring taps are neighbours in memory, a row of taps is one run.
@@ -41,11 +41,12 @@ inline int inner_runs(const ConvCall& call, const float* line, Tap rows, std::in
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
     const float* x = line + ky * call.tap_row + left * call.pixel + first_channel;
     const float* wy = w + ky * s.kernel_w * channels * step;
-    if (whole_row) {
-      call.runs[count++] = {x, wy, channels * s.kernel_w};
+    if (whole_row && columns.first < columns.last) {
+      call.runs[count++] = {x + columns.first * call.pixel, wy + columns.first * channels * step,
+                            channels * (columns.last - columns.first)};
       continue;
     }
-    for (std::int64_t kx = 0; kx < s.kernel_w; ++kx)
+    for (std::int64_t kx = columns.first; kx < columns.last; ++kx)
       call.runs[count++] = {x + kx * s.dilation_w * call.pixel, wy + kx * channels * step, channels};
   }
   return count;
@@ -74,6 +75,27 @@ inline int border_runs(const ConvCall& call, const float* line, Tap rows, std::i
   return count;
 }
 
+/// Taps of a row that meet the image for all pixels of a tile, and for how many tiles like it; no tiles where pixels differ.
+struct Columns {
+  Tap taps;
+  std::int64_t tiles;
+};
+
+/// Of up to `equal` tiles of `pixels` pixels whose first window starts at `left`.
+inline Columns common_columns(const ConvState& s, std::int64_t left, std::int64_t pixels, std::int64_t equal) {
+  const std::int64_t end = left + (pixels - 1) * s.stride_w + (s.kernel_w - 1) * s.dilation_w;
+  if (left >= 0 && end < s.in_w)
+    return {{0, s.kernel_w}, smaller(equal, (s.in_w - 1 - end) / (pixels * s.stride_w) + 1)};
+  const auto taps_at = [&](std::int64_t pixel) {
+    return valid_taps(left + pixel * s.stride_w, s.in_w, s.kernel_w, s.dilation_w);
+  };
+  const auto same = [](Tap a, Tap b) { return a.first == b.first && a.last == b.last; };
+  // Taps come and go one by one from left to right: what the first and the last pixel have, all have.
+  const Tap taps = taps_at(0);
+  if (!same(taps, taps_at(pixels - 1))) return {taps, 0};
+  return {taps, same(taps, taps_at(equal * pixels - 1)) ? equal : 1};
+}
+
 /// One block of filters over rows [y0, y1), all of the input channels.
 inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t block, std::int64_t y0, std::int64_t y1) {
   const ConvState& s = *call.s;
@@ -82,8 +104,6 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   const std::int64_t step = vectors * kLanes, filter = v0 * kLanes;
   const std::int64_t taps = s.kernel_h * s.kernel_w;
   const float* block_weights = s.weights + (group * s.vectors + v0) * kLanes * taps * s.channels;
-  const Cut cut = cut_pixels(s.out_w, tile_pixels(kLanes, vectors));
-  const std::int64_t reach = (s.kernel_w - 1) * s.dilation_w;
   Output out;
   out.bias = s.bias + (group * s.vectors + v0) * kLanes;
   out.residual_pixel = s.residual_pixel;
@@ -100,27 +120,28 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
       const std::int64_t top = y * s.stride_h - s.pad_top;
       const Tap rows = valid_taps(top, s.in_h, s.kernel_h, s.dilation_h);
       const float* line = call.first + (y - call.y0) * call.row;
-      std::int64_t x = 0;
-      for (std::int64_t t = 0; t < cut.tiles;) {
-        const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
-        const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
-        const std::int64_t left = x * s.stride_w - s.pad_left;
-        const std::int64_t at = y * s.out_w + x;
-        const std::int64_t dst_at = at * s.dst_pixel + filter, residual_at = at * s.residual_pixel + filter;
-        // Windows of the tile end before this place; so many tiles like it lie inside the image.
-        const std::int64_t end = left + (pixels - 1) * s.stride_w + reach;
-        std::int64_t repeat = 1;
-        if (left >= 0 && end < s.in_w) {
-          repeat = smaller(equal, (s.in_w - 1 - end) / (pixels * s.stride_w) + 1);
-          const int count = inner_runs(call, line, rows, left, c0, channels, step, w);
-          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.runs, count,
-                          s.stride_w * call.pixel, repeat, out);
-        } else {
-          const int count = border_runs(call, line, rows, left, static_cast<int>(pixels), c0, channels, step, w);
-          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.scattered, count, out);
+      for (std::int64_t segment = 0; segment < s.segment_count; ++segment) {
+        std::int64_t x = s.segments[segment];
+        const Cut cut = cut_pixels(s.segments[segment + 1] - x, tile_pixels(kLanes, vectors));
+        for (std::int64_t t = 0; t < cut.tiles;) {
+          const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+          const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
+          const std::int64_t left = x * s.stride_w - s.pad_left;
+          const std::int64_t at = y * s.out_w + x;
+          const std::int64_t dst_at = at * s.dst_pixel + filter, residual_at = at * s.residual_pixel + filter;
+          const Columns columns = common_columns(s, left, pixels, equal);
+          const std::int64_t repeat = columns.tiles > 0 ? columns.tiles : 1;
+          if (columns.tiles > 0) {
+            const int count = inner_runs(call, line, rows, columns.taps, left, c0, channels, step, w);
+            run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.runs, count,
+                            s.stride_w * call.pixel, repeat, out);
+          } else {
+            const int count = border_runs(call, line, rows, left, static_cast<int>(pixels), c0, channels, step, w);
+            run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.scattered, count, out);
+          }
+          t += repeat;
+          x += repeat * pixels;
         }
-        t += repeat;
-        x += repeat * pixels;
       }
     }
   }

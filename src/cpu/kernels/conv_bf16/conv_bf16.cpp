@@ -10,6 +10,7 @@
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
+#include "cpu/kernels/tile/tile.h"
 #include "cpu/packed.h"
 #include "cpu/rates.h"
 
@@ -27,6 +28,7 @@ constexpr int kLanes = 16;
 struct Packed {
   ConvBf16State state{};
   PackedFloats weights, bias, zeros;  // words or floats, floats, words
+  std::vector<std::int64_t> segments;
 };
 
 const char* can_run(const KernelQuery& query) {
@@ -238,7 +240,11 @@ PreparedKernel prepare(const KernelQuery& query) {
   if (s.scattered) {
     packed->zeros = PackedFloats(static_cast<std::size_t>(s.words));
     s.zeros = reinterpret_cast<const char*>(packed->zeros.data());
-    const std::int64_t filters = (s.vectors + s.blocks - 1) / s.blocks * kLanes, taps = q.kernel_h * s.runs;
+    const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks, taps = q.kernel_h * s.runs;
+    packed->segments = row_segments(q, tile_pixels(kLanes, static_cast<int>(widest)));
+    s.segments = packed->segments.data();
+    s.segment_count = static_cast<std::int64_t>(packed->segments.size()) - 1;
+    const std::int64_t filters = widest * kLanes;
     s.groups = std::clamp<std::int64_t>(taps * s.words * filters * 4 / kNearGroupBytes, 1, taps);
     if (s.groups > 1) scratch += (q.out_h + s.bands - 1) / s.bands * q.out_w * filters * 4;
   } else if (!s.direct) {

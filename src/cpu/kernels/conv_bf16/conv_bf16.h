@@ -16,7 +16,9 @@ struct ConvBf16State {
   bool direct;  ///< the input is read where it lies, else staged strip by strip
   /// Read where it lies, too, but each pixel of a tile has a pointer a tap, to zeros outside the picture.
   bool scattered;
-  const char* zeros;  ///< as long as a pixel
+  const char* zeros;             ///< as long as a pixel
+  const std::int64_t* segments;  ///< bounds of the segments of a row of outputs, see row_segments
+  std::int64_t segment_count;
   /// Scattered: runs of a tile are multiplied in so many near-equal groups, each for all tiles of a band, so
   /// that a group's filters stay in the second-level cache; sums wait in scratch.
   std::int64_t groups;

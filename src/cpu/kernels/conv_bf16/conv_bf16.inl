@@ -312,23 +312,24 @@ inline void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_
   PairBlock block = pair_block_of(s, block_number, all_weights, ends);
   const std::int64_t all = s.stage.kernel_h * s.runs;
   auto** const pointers = reinterpret_cast<const char**>(runs + all);
-  const Cut cut = cut_pixels(s.out_w, tile_pixels(kLanes, block.vectors));
   for (std::int64_t group = 0; group < s.groups; ++group) {
     block.out.to.resume = group > 0;
     block.out.to.partial = group + 1 < s.groups;
     block.out.waiting = waiting;
-    for (std::int64_t y = y0; y < y1; ++y) {
-      std::int64_t x = 0;
-      for (std::int64_t t = 0; t < cut.tiles; ++t) {
-        const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
-        const std::int64_t count = list_scattered_runs(s, src, y, x, pixels, all * group / s.groups,
-                                                       all * (group + 1) / s.groups, block, runs, pointers);
-        place_pairs(s, block, y * s.out_w + x, block.out);
-        run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, 0, 1, block.out);
-        x += pixels;
-        block.out.waiting += pixels * block.vectors * kLanes;
+    for (std::int64_t y = y0; y < y1; ++y)
+      for (std::int64_t segment = 0; segment < s.segment_count; ++segment) {
+        std::int64_t x = s.segments[segment];
+        const Cut cut = cut_pixels(s.segments[segment + 1] - x, tile_pixels(kLanes, block.vectors));
+        for (std::int64_t t = 0; t < cut.tiles; ++t) {
+          const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+          const std::int64_t count = list_scattered_runs(s, src, y, x, pixels, all * group / s.groups,
+                                                         all * (group + 1) / s.groups, block, runs, pointers);
+          place_pairs(s, block, y * s.out_w + x, block.out);
+          run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, 0, 1, block.out);
+          x += pixels;
+          block.out.waiting += pixels * block.vectors * kLanes;
+        }
       }
-    }
   }
 }
 
