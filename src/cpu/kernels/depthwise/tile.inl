@@ -151,6 +151,22 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
     at[i] = row + 3 * i * pixel;
     asm("" : "+r"(at[i]));
   }
+  // Where registers hold a row's filters, or a pixel is widened first, each pixel is read once, for all taps. Sums are added up
+  // in the same order either way.
+  if constexpr (kLanes == 16 || sizeof(T) < sizeof(float)) {
+#pragma GCC unroll 16
+    for (int column = kLeft; column < kReach - kRight; ++column) {
+      const Vec v = read<kTail>(at[column / 3] + column % 3 * pixel, lane.count);
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; ++c) {
+        const int kx = column - c * kStride;
+        if (kx < 0 || kx >= kKernel) continue;
+        if (kUpper) sum[0][c] = fma(v, load(upper + kx * kLanes), sum[0][c]);
+        if (kLower) sum[1][c] = fma(v, load(lower + kx * kLanes), sum[1][c]);
+      }
+    }
+    return;
+  }
 #pragma GCC unroll 5
   for (int kx = 0; kx < kKernel; ++kx) {
     const Vec u = kUpper ? load(upper + kx * kLanes) : zero();
