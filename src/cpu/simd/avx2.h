@@ -152,6 +152,18 @@ struct Int {
   }
 }
 
+/// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.
+[[gnu::always_inline]] inline void interleave(Vec (&r)[3]) {
+  // Each vector's elements move to where one of the three results has them; results are blended together.
+  const __m256 a = _mm256_permutevar8x32_ps(r[0].v, _mm256_setr_epi32(0, 3, 6, 1, 4, 7, 2, 5));
+  const __m256 b = _mm256_permutevar8x32_ps(r[1].v, _mm256_setr_epi32(5, 0, 3, 6, 1, 4, 7, 2));
+  const __m256 c = _mm256_permutevar8x32_ps(r[2].v, _mm256_setr_epi32(2, 5, 0, 3, 6, 1, 4, 7));
+  constexpr int kSecond = 0b10010010, kThird = 0b00100100;  // lanes 1 4 7 and 2 5
+  r[0].v = _mm256_blend_ps(_mm256_blend_ps(a, b, kSecond), c, kThird);
+  r[1].v = _mm256_blend_ps(_mm256_blend_ps(c, a, kSecond), b, kThird);
+  r[2].v = _mm256_blend_ps(_mm256_blend_ps(b, c, kSecond), a, kThird);
+}
+
 /// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
 [[gnu::always_inline]] inline Vec load(const Bf16* p) {
   const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));

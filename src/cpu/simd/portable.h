@@ -180,6 +180,19 @@ struct Int {
   _MM_TRANSPOSE4_PS(r[0].v, r[1].v, r[2].v, r[3].v);
 }
 
+/// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.
+[[gnu::always_inline]] inline void interleave(Vec (&r)[3]) {
+  const __m128 ab = _mm_unpacklo_ps(r[0].v, r[1].v),
+               bc = _mm_unpackhi_ps(r[1].v, r[2].v);                          // a0 b0 a1 b1, b2 c2 b3 c3
+  const __m128 ca = _mm_shuffle_ps(r[2].v, r[0].v, _MM_SHUFFLE(3, 1, 2, 0));  // c0 c2 a1 a3
+  const __m128 cb = _mm_shuffle_ps(r[2].v, r[1].v, _MM_SHUFFLE(1, 1, 1, 1));  // c1 c1 b1 b1
+  const __m128 ac = _mm_shuffle_ps(r[0].v, r[2].v, _MM_SHUFFLE(2, 2, 2, 2));  // a2 a2 c2 c2
+  r[0].v = _mm_shuffle_ps(ab, ca, _MM_SHUFFLE(2, 0, 1, 0));
+  r[1].v = _mm_shuffle_ps(_mm_shuffle_ps(cb, cb, _MM_SHUFFLE(0, 0, 0, 2)),
+                          _mm_shuffle_ps(ac, bc, _MM_SHUFFLE(0, 0, 0, 0)), _MM_SHUFFLE(2, 0, 1, 0));
+  r[2].v = _mm_shuffle_ps(_mm_shuffle_ps(bc, ca, _MM_SHUFFLE(3, 3, 1, 1)), bc, _MM_SHUFFLE(3, 2, 2, 0));
+}
+
 /// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
 [[gnu::always_inline]] inline Vec load(const Bf16* p) {
   const __m128i half = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
