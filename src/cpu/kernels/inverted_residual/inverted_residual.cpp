@@ -127,12 +127,14 @@ struct Chunks {
 
   Chunks() = default;
   Chunks(const ConvQuery& expand, int lanes) {
-    // As many channels as leave room for more in the second-level cache, a register block at least.
-    constexpr std::int64_t kFloats = 64 * 1024;
+    // As many channels as leave room for more in the second-level cache, a register block at least; and a few
+    // ranges, as they are what threads share.
+    constexpr std::int64_t kFloats = 64 * 1024, kShared = 4;
     const std::int64_t vectors = (expand.filters + lanes - 1) / lanes, blocks = filter_blocks(vectors, lanes);
     const std::int64_t most = (vectors + blocks - 1) / blocks * lanes;  // of a register block
     const std::int64_t fit = std::max<std::int64_t>(kFloats / (expand.in_h * expand.in_w) / most, 1);
-    count = (blocks + fit - 1) / fit;
+    const auto work = static_cast<std::int64_t>(expand.multiply_adds()) / lanes;
+    count = std::max((blocks + fit - 1) / fit, std::min({tasks_of_work(work), kShared, blocks}));
     pixel = ((blocks + count - 1) / count * most + 15) / 16 * 16;
     // Rows at a distance of whole pages would compete for the same sets of the first-level cache.
     if (expand.in_w * pixel % 1024 == 0) pixel += 16;
