@@ -29,6 +29,18 @@ void add_numbers(Group& group, const std::string& name, int present, const std::
   }
 }
 
+/// What the job says of these settings, as not said.
+Settings unsaid(const JobOptions& job) {
+  Settings settings;
+  if (job.threads > 0) settings.emplace_back("threads", kDefault);
+  if (job.mode == Mode::latency) settings.emplace_back("mode", "throughput");
+  if (job.streams > 0) settings.emplace_back("streams", kDefault);
+  if (job.tokens > 0) settings.emplace_back("tokens", kDefault);
+  if (job.decoder_threads > 0) settings.emplace_back("decoder-threads", kDefault);
+  if (job.encoder_threads > 0) settings.emplace_back("encoder-threads", kDefault);
+  return settings;
+}
+
 int threads_of(const JobOptions& job, int cpus) { return job.threads > 0 ? job.threads : cpus; }
 
 int streams_of(const JobOptions& job, int cpus) {
@@ -45,6 +57,10 @@ int pictures_in_flight(const JobOptions& job, int cpus) {
 
 std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   std::vector<Group> groups;
+  // A job whose settings hold each other back is not improved by any one of them: all at once, and first, as
+  // a small budget may end the search at any time.
+  const Settings defaults = unsaid(job);
+  if (!defaults.empty()) groups.push_back({"defaults", {defaults}});
   Group threads{"threads", {}};
   if (job.threads > 0 && job.threads != cpus) threads.candidates.push_back({{"threads", kDefault}});
   groups.push_back(std::move(threads));
@@ -82,6 +98,8 @@ std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   if (job.precision == Precision::fp32) precision.candidates.push_back({{"precision", "auto"}});
   groups.push_back(std::move(precision));
 
+  if (defaults.size() == 1)
+    for (std::size_t i = 1; i < groups.size(); ++i) std::erase(groups[i].candidates, defaults);
   std::erase_if(groups, [](const Group& group) { return group.candidates.empty(); });
   return groups;
 }

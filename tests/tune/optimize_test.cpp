@@ -83,6 +83,21 @@ TEST_F(Optimize, BadSettingsAreBeatenAndOutputsVanish) {
   EXPECT_EQ(kept, "precious");
 }
 
+TEST_F(Optimize, SettingsThatHoldEachOtherBackAreLeftTogetherAndFirst) {
+  job.mode = Mode::latency;
+  job.tokens = 1;
+  job.encoder_threads = 1;
+  const OptimizeReport report =
+      optimize(job, {}, {}, machine([](const JobOptions& o) {
+                 const bool bad = o.mode == Mode::latency || o.tokens == 1 || o.encoder_threads == 1;
+                 return bad ? 20.0 : o.tokens == 0 ? 10.0 : 11.0;
+               }));
+  EXPECT_EQ(report.trials.at(0).group, "defaults");
+  EXPECT_NEAR(report.speedup, 2, 1e-6);
+  EXPECT_THAT(report.best, Contains(Pair("tokens", "default")));
+  EXPECT_THAT(report.best, Contains(Pair("encoder-threads", "default")));
+}
+
 TEST_F(Optimize, WhatWasFoundBeforeIsTriedFirstAndKeptIfItStillWins) {
   Settings stored;
   Memory memory;
