@@ -7,8 +7,8 @@ Each job is drawn from the seed: cause, strength, picture size, content, effect.
 ROUNDS times; the medians of frames a second give the gain that there was. Right: the verdict names the planted cause. The gain's error is
 that of the promised speed-up for this cause against it. Causes: preset (slow encoder preset), threads (one), tokens (frames under way),
 resolution (4K beside the same at 1080p), memory (--max-memory as small as it goes), source (read through a throttled pipe), pictures (a PNG
-a frame), batch (far more windows at once than the caches hold), model (one that is too big for a core's second cache, beside the default
-one), precision (fp32 where the CPU has bf16). What this machine or build does not have is left out and said.
+a frame), batch (far more windows at once than the caches hold), model (one that is too big for a core's second cache, beside --small, which
+gives the same masks: bench/models/opaque.py makes both), precision (fp32 where the CPU has bf16). What this machine or build does not have is left out and said.
 """
 import argparse
 import json
@@ -92,6 +92,7 @@ class Job:
             large = rng.choice(args.large)
             frames = 45
             self.slow[self.slow.index("--model") + 1] = large
+            self.cured[self.cured.index("--model") + 1] = args.small
             self.strength = pathlib.Path(large).stem
         self.out_slow, self.out_cured = folder / "slow.mp4", folder / "cured.mp4"
         if cause == "preset":
@@ -191,6 +192,7 @@ def main():
     parser.add_argument("--causes", default="")
     parser.add_argument("--model", default="selfie")
     parser.add_argument("--large", nargs="*", default=[], help="models that are too big for a core's second cache")
+    parser.add_argument("--small", default="selfie", help="the model beside the large ones: with their masks, else encoders get other pictures")
     parser.add_argument("--first", type=int, default=0, help="number of the first job that is run: many jobs can be run in pieces")
     parser.add_argument("--saccade", type=pathlib.Path, default=measure.SACCADE)
     parser.add_argument("--clips", type=pathlib.Path, default=measure.ROOT / "build/bench/verdict-clips")

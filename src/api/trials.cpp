@@ -53,10 +53,49 @@ struct Contender {
   int runs = 1;  ///< that there is time for
 };
 
-/// The time of a run with other options over that of one with the job's, in turn. Nothing where there is no
-/// such network.
+/// The mean of the medians of that many contenders that run at once, each on a thread of its own.
+double median_together(const std::vector<std::unique_ptr<Contender>>& together) {
+  const int threads = static_cast<int>(together.size());
+  std::atomic<int> ready{0}, done{0};
+  std::vector<std::thread> workers;
+  for (const auto& contender : together) {
+    workers.emplace_back([&, own = contender.get()] {
+      // Whoever is done goes on until all are, so that each has had company all the time.
+      for (ready.fetch_add(1); ready.load() < threads;) std::this_thread::yield();
+      for (int i = 0; i < own->runs; ++i) own->run();
+      done.fetch_add(1);
+      while (done.load() < threads) own->context.run(own->inputs, own->outputs);
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  double sum = 0;
+  for (const auto& contender : together) sum += contender->median();
+  return sum / threads;
+}
+
+std::vector<std::unique_ptr<Contender>> contenders(const Plan& plan, int count) {
+  std::vector<std::unique_ptr<Contender>> result;
+  for (int i = 0; i < count; ++i) result.push_back(std::make_unique<Contender>(plan));
+  return result;
+}
+
+/// The time of a run of one plan over that of another, each as often at once as the job ran its network: what
+/// they share, caches and memory, is part of it.
+double ratio_together(const Plan& then, const Plan& now, int streams) {
+  const auto before = contenders(now, streams), after = contenders(then, streams);
+  // In turn, so that a change of the machine's speed meets both.
+  double now_seconds = 0, then_seconds = 0;
+  for (int round = 0; round < 2; ++round) {
+    now_seconds += median_together(before);
+    then_seconds += median_together(after);
+  }
+  return then_seconds / now_seconds;
+}
+
+/// The time of a run with other options over that of one with the job's. Nothing where there is no such
+/// network.
 std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, std::int64_t max_memory,
-                                 Precision precision) {
+                                 Precision precision, int streams) {
   try {
     pipeline::NetworkOptions wanted;
     wanted.max_isa = options.max_isa;
@@ -64,19 +103,15 @@ std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, st
     wanted.precision.asked = precision;
     const auto network = pipeline::make_network(
         Model::load(options.model, options.limits, options.plan_cache), cpu::target(), wanted);
-    Contender now(plan), then(*network->plan());
-    for (int i = 0; i < std::min(now.runs, then.runs); ++i) {
-      now.run();
-      then.run();
-    }
-    return then.median() / now.median();
-  } catch (const Error&) {
-    return std::nullopt;  // a trial is no reason to fail
+    return ratio_together(*network->plan(), plan, streams);
+  } catch (const std::exception&) {
+    return std::nullopt;  // a trial is no reason to fail; there may be no memory or threads for it
   }
 }
 
 /// The time of a row of windows one by one over that in batches.
-std::optional<double> one_window_ratio(const JobOptions& options, const Plan& plan, int batch, int columns) {
+std::optional<double> one_window_ratio(const JobOptions& options, const Plan& plan, int batch, int columns,
+                                       int streams) {
   try {
     pipeline::NetworkOptions wanted;
     wanted.max_isa = options.max_isa;
@@ -87,13 +122,8 @@ std::optional<double> one_window_ratio(const JobOptions& options, const Plan& pl
                                             cpu::target(), wanted);
     const auto many = one->with_input(one->input_width(), one->input_height(), batch);
     if (many == nullptr) return std::nullopt;
-    Contender now(*many->plan()), then(*one->plan());
-    for (int i = 0; i < std::min(now.runs, then.runs); ++i) {
-      now.run();
-      then.run();
-    }
-    return then.median() * columns / (now.median() * ((columns - 1) / batch + 1));
-  } catch (const Error&) {
+    return ratio_together(*one->plan(), *many->plan(), streams) * columns / ((columns - 1) / batch + 1);
+  } catch (const std::exception&) {
     return std::nullopt;
   }
 }
@@ -102,24 +132,9 @@ std::optional<double> one_window_ratio(const JobOptions& options, const Plan& pl
 double crowding_of(const Plan& plan, int threads) {
   try {
     Contender alone(plan);
-    std::vector<std::unique_ptr<Contender>> together;
-    for (int i = 0; i < threads; ++i) together.push_back(std::make_unique<Contender>(plan));
+    const auto together = contenders(plan, threads);
     for (int i = 0; i < alone.runs; ++i) alone.run();
-    std::atomic<int> ready{0}, done{0};
-    std::vector<std::thread> workers;
-    for (const auto& contender : together) {
-      workers.emplace_back([&, own = contender.get()] {
-        // Whoever is done goes on until all are, so that each has had company all the time.
-        for (ready.fetch_add(1); ready.load() < threads;) std::this_thread::yield();
-        for (int i = 0; i < own->runs; ++i) own->run();
-        done.fetch_add(1);
-        while (done.load() < threads) own->context.run(own->inputs, own->outputs);
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
-    double sum = 0;
-    for (const auto& contender : together) sum += contender->median();
-    return std::clamp(sum / threads / alone.median(), 1.0, kMostCrowding);
+    return std::clamp(median_together(together) / alone.median(), 1.0, kMostCrowding);
   } catch (const std::exception&) {
     return 1;  // no memory or threads for it
   }
@@ -167,11 +182,11 @@ void add_trials(const JobOptions& options, const Plan& plan, const pipeline::Mea
   trials.encode = measured.encode_trial;
   if (measured.batch > 1)
     trials.infer_one_window = [&options, &plan, &measured] {
-      return one_window_ratio(options, plan, measured.batch, measured.columns);
+      return one_window_ratio(options, plan, measured.batch, measured.columns, measured.streams);
     };
   if (options.max_memory > 0)
-    trials.infer_without_cap = [&options, &plan] {
-      return time_ratio(options, plan, 0, plan.impl().precision);
+    trials.infer_without_cap = [&options, &plan, &measured] {
+      return time_ratio(options, plan, 0, plan.impl().precision, measured.streams);
     };
   trials.infer_alone = [&plan]() -> std::optional<double> {
     Contender one(plan);
@@ -182,8 +197,8 @@ void add_trials(const JobOptions& options, const Plan& plan, const pipeline::Mea
     trials.crowding = [&plan, cpus] { return crowding_of(plan, cpus); };
   const Isa isa = plan.impl().isa;
   if (options.precision == Precision::fp32 && (isa == Isa::amx || isa == Isa::avx512_bf16))
-    trials.infer_bf16 = [&options, &plan] {
-      return time_ratio(options, plan, options.max_memory, Precision::bf16);
+    trials.infer_bf16 = [&options, &plan, &measured] {
+      return time_ratio(options, plan, options.max_memory, Precision::bf16, measured.streams);
     };
 }
 

@@ -32,6 +32,7 @@
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_before_resize.h"
+#include "compiler/passes/pooled_branch_as_bias.h"
 #include "compiler/passes/recognise_activations.h"
 #include "compiler/passes/set_shapes.h"
 #include "compiler/passes/simplify_means.h"
@@ -78,6 +79,7 @@ constexpr std::array kPasses{
     // Sums that were read for their means too.
     Pass{"pointwise_before_resize", false, plain<pointwise_before_resize>},
     Pass{"merge_pointwise", false, plain<merge_pointwise>},
+    Pass{"pooled_branch_as_bias", false, plain<pooled_branch_as_bias>},
     // Before activations: y = activation(conv + residual).
     Pass{"fuse_residual", false, plain<fuse_residual>},
     Pass{"fuse_activation", false, plain<fuse_activation>},

@@ -44,6 +44,12 @@ const Tensor* constant(const KernelQuery& query, std::size_t i) {
   return i < query.constants.size() ? query.constants[i] : nullptr;
 }
 
+// Whether the residual is one pixel a picture, added to all.
+bool is_spread(const KernelQuery& query) {
+  const Shape &residual = query.inputs[3].dims, &y = query.outputs[0].dims;
+  return residual != y && residual == Shape{y[0], y[1], 1, 1};
+}
+
 // Whether input, result, residual or gate is.
 bool stores_bf16(const KernelQuery& query) {
   if (query.outputs[0].dtype == DType::bf16) return true;
@@ -74,7 +80,7 @@ const char* check_conv(const KernelQuery& query, Storage storage, bool gates, bo
     if (!residual_last && query.node.integer("residual_last", 0) != 0)
       return "residual behind the activation";
     if (const char* why = check_image(query.inputs[3], storage)) return why;
-    if (query.inputs[3].dims != query.outputs[0].dims) return "residual is broadcast";
+    if (query.inputs[3].dims != query.outputs[0].dims && !is_spread(query)) return "residual is broadcast";
     if (!rows_adjacent(query.inputs[3])) return "residual rows are not adjacent";
   }
   if (present(query, 4)) {
@@ -120,7 +126,8 @@ ConvQuery read_conv(const KernelQuery& query) {
   q.has_residual = present(query, 3);
   q.residual_last = q.has_residual && query.node.integer("residual_last", 0) != 0;
   if (q.has_residual)
-    q.residual_image = image_stride(query.inputs[3]), q.residual_pixel = pixel_stride(query.inputs[3]);
+    q.residual_image = image_stride(query.inputs[3]),
+    q.residual_pixel = is_spread(query) ? 0 : pixel_stride(query.inputs[3]);
   q.has_gate = present(query, 4);
   q.src_bf16 = x.dtype == DType::bf16, q.dst_bf16 = y.dtype == DType::bf16;
   q.residual_bf16 = q.has_residual && query.inputs[3].dtype == DType::bf16;

@@ -1,6 +1,7 @@
 // Convolution of any rank, with groups, and as passes leave it: y = activation(conv(gate * x) + bias +
-// residual), or with `residual_last` activation(conv(gate * x) + bias) + residual. The gate (input 4) has one
-// value a channel and picture. Data may be bf16 beside f32 parameters.
+// residual), or with `residual_last` activation(conv(gate * x) + bias) + residual. The residual (input 3) has
+// the result's shape, or one pixel a picture, which is added to all. The gate (input 4) has one value a
+// channel and picture. Data may be bf16 beside f32 parameters.
 #include "ops/convolution.h"
 
 namespace saccade::ops {
@@ -21,17 +22,24 @@ constexpr AttributeDef kAttributes[] = {{"strides", AttributeKind::integers},
 
 constexpr std::size_t kGate = 4;
 
+/// The shape of a picture of one pixel with as many channels.
+Shape one_pixel(const Shape& shape) {
+  Shape pixel(shape.size(), 1);
+  pixel[0] = shape[0], pixel[1] = shape[1];
+  return pixel;
+}
+
 void infer(InferContext& context) {
   const Shape y = convolution_shape(context, 1);
   check_weights(context);
   check_bias(context, 2, context.dtype(1), y[1]);
   Activation{context};
-  if (context.has(3) && (context.shape(3) != y || !data_fits(context.dtype(3), context.dtype(0))))
+  if (context.has(3) && ((context.shape(3) != y && context.shape(3) != one_pixel(y)) ||
+                         !data_fits(context.dtype(3), context.dtype(0))))
     context.mismatch("residual has shape " + shape_string(context.shape(3)) + ", the convolution gives " +
                      shape_string(y));
   if (context.has(kGate)) {
-    Shape gate(context.shape(0).size(), 1);
-    gate[0] = context.shape(0)[0], gate[1] = context.shape(0)[1];
+    const Shape gate = one_pixel(context.shape(0));
     if (context.shape(kGate) != gate || !data_fits(context.dtype(kGate), context.dtype(0)))
       context.mismatch("gate has shape " + shape_string(context.shape(kGate)) + ", expected " +
                        shape_string(gate));
@@ -57,6 +65,9 @@ void convolve_floats(EvalContext& context, const Window& window) {
   const T* residual = context.has(3) ? context.input(3).data<T>() : nullptr;
   const bool last = context.node().integer("residual_last", 0) != 0;
   T* y = context.out().data<T>();
+  // Results of a channel that share a value of the residual.
+  const bool spread = residual != nullptr && context.input(3).shape() != context.out().shape();
+  const std::int64_t plane = spread ? product(context.out().shape(), 2, context.out().rank()) : 1;
   const Tensor x = context.has(kGate) ? gated<T>(context.input(0), context.input(kGate)) : context.input(0);
   convolve<T>(x, w, context.node().integer("group", 1), window,
               [&](std::int64_t m, std::int64_t at, const std::vector<double>& sums) {
@@ -64,7 +75,7 @@ void convolve_floats(EvalContext& context, const Window& window) {
                   const auto here = at + static_cast<std::int64_t>(i);
                   double sum = sums[i];
                   if (bias != nullptr) sum += static_cast<double>(bias[m]);
-                  const double added = residual != nullptr ? static_cast<double>(residual[here]) : 0;
+                  const double added = residual != nullptr ? static_cast<double>(residual[here / plane]) : 0;
                   y[here] = static_cast<T>(last ? activation(sum) + added : activation(sum + added));
                 }
               });

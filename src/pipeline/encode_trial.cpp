@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "media/convert.h"
 #include "trace/stage_clock.h"
@@ -28,15 +29,16 @@ void EncodeTrial::keep(const AVFrame& picture, std::int64_t number) {
 }
 
 /// In order, in the form that the encoder takes.
-std::vector<media::FramePtr> EncodeTrial::converted() const {
+std::vector<media::FramePtr> EncodeTrial::converted(const media::VideoFormat& to) const {
   std::vector<const Kept*> sorted;
   for (const Kept& kept : kept_) sorted.push_back(&kept);
   std::sort(sorted.begin(), sorted.end(), [](const Kept* a, const Kept* b) { return a->number < b->number; });
   std::vector<media::FramePtr> pictures;
   std::optional<media::FrameConverter> converter;
-  media::FramePool pool(plan_.format.pixel_format, plan_.format.width, plan_.format.height);
-  if (pictures_format_.pixel_format != plan_.format.pixel_format)
-    converter.emplace(pictures_format_, plan_.format);
+  media::FramePool pool(to.pixel_format, to.width, to.height);
+  if (pictures_format_.pixel_format != to.pixel_format || to.width != plan_.format.width ||
+      to.height != plan_.format.height)
+    converter.emplace(pictures_format_, to);
   for (const Kept* kept : sorted) {
     if (!converter) {
       pictures.push_back(media::share(*kept->picture));
@@ -48,13 +50,20 @@ std::vector<media::FramePtr> EncodeTrial::converted() const {
   return pictures;
 }
 
-std::optional<double> EncodeTrial::run(const std::string& preset) const {
+std::optional<double> EncodeTrial::run(const std::string& preset, double pixels) const {
   const std::lock_guard lock(mutex_);
   if (kept_.size() < kFewestTrialPictures) return std::nullopt;
   try {
-    const std::vector<media::FramePtr> pictures = converted();
     ResultPlan plan = plan_;
     plan.encoder.preset = preset;
+    if (pixels < 1) {
+      const auto smaller = [side = std::sqrt(pixels)](int size) {
+        return std::max(2, static_cast<int>(std::lround(size * side / 2)) * 2);
+      };
+      plan.format.width = smaller(plan.format.width);
+      plan.format.height = smaller(plan.format.height);
+    }
+    const std::vector<media::FramePtr> pictures = converted(plan.format);
     media::Encoder encoder = plan.open_encoder();
     const std::int64_t step = std::max<std::int64_t>(1, pictures[1]->pts - pictures[0]->pts);
     const auto start = trace::process_cpu_time();

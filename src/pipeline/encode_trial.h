@@ -1,4 +1,4 @@
-// What encoding would take with another preset, tried on a few of the job's own pictures.
+// What encoding would take with another preset or at another size, tried on a few of the job's own pictures.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,17 @@ class EncodeTrial {
   /// Keeps the picture where there is room: neighbours, as many as fit some memory. Thread-safe; `number`
   /// says where it belongs.
   void keep(const AVFrame& picture, std::int64_t number);
-  /// CPU seconds a picture; nothing where too few were kept or the encoder refuses. Nothing else should run
-  /// meanwhile: what counts is the time of the whole process.
-  std::optional<double> run(const std::string& preset) const;
+  /// CPU seconds a picture, with `pixels` (0 to 1) of its pixels: pictures are made smaller first, which does
+  /// not count. Nothing where too few were kept or the encoder refuses. Nothing else should run meanwhile:
+  /// what counts is the time of the whole process.
+  std::optional<double> run(const std::string& preset, double pixels = 1) const;
 
  private:
   struct Kept {
     std::int64_t number = 0;
     media::FramePtr picture;
   };
-  std::vector<media::FramePtr> converted() const;
+  std::vector<media::FramePtr> converted(const media::VideoFormat& to) const;
 
   ResultPlan plan_;
   media::VideoFormat pictures_format_;

@@ -51,9 +51,10 @@ struct Measurements {
   std::string preset;          ///< that the encoder was opened with
   bool pictures = false;       ///< the output is a picture for each frame
   std::string picture_kind;
-  /// CPU seconds a frame that the encoder takes with another preset, on some of the job's finished pictures;
-  /// the usual encoder on decoded ones where the job has none. Null where none were kept.
-  std::function<std::optional<double>(const std::string& preset)> encode_trial;
+  /// CPU seconds a frame that the encoder takes with another preset and with a share of the pixels, on some
+  /// of the job's finished pictures; the usual encoder on decoded ones where the job has none. Null where
+  /// none were kept.
+  std::function<std::optional<double>(const std::string& preset, double pixels)> encode_trial;
 };
 
 }  // namespace saccade::pipeline

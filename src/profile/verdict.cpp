@@ -222,6 +222,17 @@ class Judge {
         changed);
   }
 
+  /// The encoder as it is with a share of the pixels and nothing else at work, where that could be tried.
+  void encode_as_tried(PipelineModel& changed, double pixels) const {
+    const double encoding = model_.encode.cpu + model_.encoder_cpu;
+    if (m_.encoder.empty() || encoding <= 0 || !trials_.encode) return;
+    const std::optional<double> tried = trials_.encode(m_.preset, pixels);
+    if (!tried) return;
+    const double share = std::min(1.0, *tried / crowding_ / encoding);
+    changed.encode.cpu = model_.encode.cpu * share;
+    changed.encoder_cpu = model_.encoder_cpu * share;
+  }
+
   /// Everything that is done pixel by pixel at the picture's own size.
   void consider_resolution() {
     const double pixels = static_cast<double>(m_.width) * m_.height;
@@ -232,6 +243,9 @@ class Judge {
                        &changed.encode, &changed.write})
       cost->cpu *= part;
     changed.encoder_cpu *= part;
+    // What is noise in a large picture is gone in a small one: an encoder's time is not that of the pixels
+    // alone.
+    encode_as_tried(changed, part);
     add({"large-pictures", "decode", "scale the input to 1080p",
          fmt::format(
              "pictures of {}x{} have {:.1f} times the pixels of 1080p, and the network looks at a small copy "
@@ -251,7 +265,7 @@ class Judge {
     const double now = model_.encode.cpu + model_.encoder_cpu;
     double then = now * kPresets[faster].second / kPresets[*index].second;
     if (trials_.encode) {
-      if (const auto measured = trials_.encode(kPresets[faster].first))
+      if (const auto measured = trials_.encode(kPresets[faster].first, 1))
         then = std::min(now, *measured / crowding_);  // on all CPUs at once
     }
     PipelineModel changed = model_;
@@ -281,7 +295,7 @@ class Judge {
     constexpr double kVideo = 0.3;  // of a PNG's time, where nothing could be tried
     double encoding = kVideo * model_.prepare.cpu;
     if (trials_.encode) {
-      if (const auto measured = trials_.encode("")) encoding = *measured / crowding_;
+      if (const auto measured = trials_.encode("", 1)) encoding = *measured / crowding_;
     }
     changed.encoder_cpu += encoding;
     add({"picture-output", "pictures", "a video as output (.mp4, or .mkv with FFV1)",
@@ -348,6 +362,8 @@ class Judge {
       return;
     PipelineModel changed = model_;
     changed.infer = {};
+    // A network that fills the caches takes them from the encoder too.
+    encode_as_tried(changed, 1);
     const bool waits =
         network_.memory_share > 0.5 || model_.infer.cpu * 1e9 > kFarFromFloor * network_.floor_ns;
     add({waits ? "memory-bound" : "large-network", "infer", "a smaller network",

@@ -22,9 +22,9 @@ struct NetworkFacts {
 
 /// Trials of other settings; each may be missing, and may come to nothing.
 struct Trials {
-  /// CPU seconds a frame of the encoder with that preset, on this job's own pictures; of a job without an
-  /// encoder those of the usual one (preset "").
-  std::function<std::optional<double>(const std::string& preset)> encode;
+  /// CPU seconds a frame of the encoder with that preset, on this job's own pictures with a share of their
+  /// pixels; of a job without an encoder those of the usual one (preset "").
+  std::function<std::optional<double>(const std::string& preset, double pixels)> encode;
   /// The time of the network over that with the job's settings: without --max-memory, in bf16, and with one
   /// window at a time.
   std::function<std::optional<double>()> infer_without_cap, infer_bf16, infer_one_window;

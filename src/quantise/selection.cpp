@@ -22,8 +22,8 @@ using ir::ValueId;
 
 // Passes that make of several operators what only kernels of floats know.
 constexpr std::array kFusions = {
-    "fuse_resize_arg_max", "fuse_residual",    "fuse_activation",       "fold_gates",
-    "open_quantised",      "fuse_elementwise", "fuse_inverted_residual"};
+    "fuse_resize_arg_max", "fuse_residual",    "fuse_activation",        "fold_gates",
+    "open_quantised",      "fuse_elementwise", "fuse_inverted_residual", "pooled_branch_as_bias"};
 
 template <std::size_t N>
 bool is_one_of(std::string_view op, const std::array<const char*, N>& names) {

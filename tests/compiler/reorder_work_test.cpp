@@ -1,6 +1,7 @@
 // Passes that do the same work in a cheaper order.
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/pointwise_before_resize.h"
+#include "compiler/passes/pooled_branch_as_bias.h"
 #include "compiler/passes/simplify_means.h"
 #include "passes_test.h"
 
@@ -67,6 +68,55 @@ TEST(PointwiseBeforeResize, NotWhereItMustNot) {
   };
   const ir::Graph before = m.finish(outputs);
   const ir::Graph g = apply(pointwise_before_resize, before);
+  ASSERT_EQ(g.nodes.size(), before.nodes.size());
+  for (std::size_t i = 0; i < g.nodes.size(); ++i) EXPECT_EQ(g.nodes[i].op, before.nodes[i].op);
+}
+
+Id repeat_pixel(GraphMaker& m, Id pixel, const std::string& mode = "linear") {
+  return enlarge(m, pixel, mode, "half_pixel", {1, 1, 6, 8});
+}
+Id concat(GraphMaker& m, const std::vector<Id>& parts) {
+  return m.node("Concat", parts, {{"axis", std::int64_t{1}}});
+}
+
+TEST(PooledBranchAsBias, BranchesOfOnePixelAnywhereAmongTheParts) {
+  for (const char* mode : {"linear", "nearest"}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 4, 6, 8}), y = m.input("y", {2, 3, 6, 8});
+    const auto p = m.input("p", {2, 5, 1, 1}), q = m.input("q", {2, 2, 1, 1});
+    const std::vector<Id> outputs{
+        m.conv(concat(m, {x, y, repeat_pixel(m, p, mode)}), 12, 7, 1),
+        m.conv(concat(m, {repeat_pixel(m, p, mode), x}), 9, 3, 1),
+        m.conv(concat(m, {x, repeat_pixel(m, q, mode), y, repeat_pixel(m, p, mode)}), 14, 5, 1),
+    };
+    const ir::Graph g = apply(pooled_branch_as_bias, m.finish(outputs));
+    EXPECT_EQ(count(g, "Resize"), 0u) << mode;
+    EXPECT_EQ(count(g, "Conv"), 6u);
+    EXPECT_EQ(count(g, "Concat"), 3u);  // x and y twice, q and p
+    for (const Id output : g.outputs) EXPECT_EQ((*g.value(output).shape)[2], 6);
+  }
+}
+
+TEST(PooledBranchAsBias, NotWhereItMustNot) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 6, 8}), p = m.input("p", {1, 4, 1, 1}),
+             row = m.input("row", {1, 4, 1, 8});
+  const auto shared = concat(m, {x, repeat_pixel(m, p)});
+  const auto active = m.conv(concat(m, {x, repeat_pixel(m, p)}), 8, 2, 1);
+  m.graph.nodes.back().attributes["activation"] = std::string("relu");
+  const std::vector<Id> outputs{
+      m.conv(shared, 8, 2, 1),
+      m.node("Relu", {shared}),
+      active,
+      m.conv(concat(m, {x, repeat_pixel(m, p)}), 8, 2, 3),                   // 3x3 has edges
+      m.conv(concat(m, {x, repeat_pixel(m, p)}), 8, 2, 1, 1, 2),             // grouped
+      m.conv(concat(m, {repeat_pixel(m, p), repeat_pixel(m, p)}), 8, 2, 1),  // nothing else
+      m.conv(concat(m, {x, enlarge(m, row, "linear", "half_pixel", {1, 1, 6, 1})}), 8, 2, 1),  // a row
+      m.conv(m.node("Concat", {x, repeat_pixel(m, p)}, {{"axis", std::int64_t{2}}}), 4, 2,
+             1),  // not channels
+  };
+  const ir::Graph before = m.finish(outputs);
+  const ir::Graph g = apply(pooled_branch_as_bias, before);
   ASSERT_EQ(g.nodes.size(), before.nodes.size());
   for (std::size_t i = 0; i < g.nodes.size(); ++i) EXPECT_EQ(g.nodes[i].op, before.nodes[i].op);
 }

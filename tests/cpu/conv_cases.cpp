@@ -134,6 +134,16 @@ std::vector<Case> conv_cases() {
   in_place.attributes["activation"] = std::string("relu");
   in_place.inputs.push_back(channels_last({1, 16, 12, 9}));
   cases.push_back(in_place);
+  for (const auto& [name, window] : {std::pair{"1x1", pointwise}, {"3x3", three}, {"dilated 3x3", dilated}})
+    for (const std::int64_t channels : {21, 40}) {
+      Case pixel =
+          conv(std::string(name) + " and a residual of one pixel, " + std::to_string(channels) + " channels",
+               "Conv", {2, channels, 13, 9}, 72, window);
+      pixel.attributes["activation"] = std::string("relu");
+      pixel.inputs.push_back(channels_last({2, 72, 1, 1}));
+      pixel.batched = {0, 3};
+      cases.push_back(pixel);
+    }
   const std::vector<Case> narrow_cases = bf16_cases(cases);
   cases.insert(cases.end(), narrow_cases.begin(), narrow_cases.end());
   return cases;

@@ -45,7 +45,8 @@ TEST(Verdict, FindsASlowPreset) {
   m.encoder_cpu = 8;
   m.seconds = 2.4;
   Trials trials;
-  trials.encode = [](const std::string& preset) -> std::optional<double> {
+  trials.encode = [](const std::string& preset, double pixels) -> std::optional<double> {
+    EXPECT_EQ(pixels, 1);
     EXPECT_EQ(preset, "veryfast");
     return 0.011;
   };
@@ -145,6 +146,12 @@ TEST(Verdict, FindsLargePictures) {
   const BottleneckReport report = judge({}, m);
   EXPECT_EQ(report.cause, "large-pictures");
   EXPECT_GT(report.suggestions.at(0).speedup, 2.5);
+  // Where small pictures are easier to encode than their pixels say.
+  Trials trials;
+  trials.encode = [](const std::string&, double pixels) -> std::optional<double> {
+    return pixels < 1 ? 0.1 * pixels * 4 / 100 : 4.0 / 100;
+  };
+  EXPECT_GT(judge({}, m, {}, trials).suggestions.at(0).speedup, 1.1 * report.suggestions.at(0).speedup);
 }
 
 TEST(Verdict, FindsPictureFiles) {

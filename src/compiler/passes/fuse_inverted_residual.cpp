@@ -37,6 +37,13 @@ bool pointwise(const ir::Graph& graph, const Node& node) {
   return weights != nullptr && is_pointwise(graph, node) && node.integer("group", 1) == 1;
 }
 
+/// A residual of one pixel, which blocks do not add.
+bool has_other_residual(const ir::Graph& graph, const Node& node) {
+  if (!node.has_input(3)) return false;
+  const Shape* residual = known_shape(graph, node.inputs[3]);
+  return residual == nullptr || *residual != *known_shape(graph, node.outputs[0]);
+}
+
 bool fuse(Edit& edit, std::size_t index) {
   ir::Graph& graph = edit.graph();
   const Node& middle = graph.nodes[index];
@@ -45,7 +52,8 @@ bool fuse(Edit& edit, std::size_t index) {
   const bool expands = before && edit.uses().single(middle.inputs[0]) &&
                        pointwise(graph, graph.nodes[*before]) && !graph.nodes[*before].has_input(3);
   const std::optional<ir::Uses::Use> after = edit.only_use(middle.outputs[0]);
-  const bool projects = after && after->slot == 0 && pointwise(graph, graph.nodes[after->node]);
+  const bool projects = after && after->slot == 0 && pointwise(graph, graph.nodes[after->node]) &&
+                        !has_other_residual(graph, graph.nodes[after->node]);
   if (!expands && !projects) return false;
   const Node* first = expands ? &graph.nodes[*before] : nullptr;
   const Node* last = projects ? &graph.nodes[after->node] : nullptr;
