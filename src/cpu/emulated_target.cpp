@@ -12,6 +12,7 @@
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
 #include "cpu/kernels/elementwise/elementwise.h"
+#include "cpu/kernels/elementwise_bytes/elementwise_bytes.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/pointwise/pointwise.h"
@@ -65,6 +66,7 @@ constexpr Emulation kEmulations[] = {
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"depthwise.avx512.bf16", emulated::depthwise_conv_bf16},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
+    {"elementwise.bytes.avx512.int8", emulated::elementwise_bytes},
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},

@@ -32,6 +32,7 @@ class CpuTarget final : public compiler::Target {
         copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),
+        elementwise_bytes_kernels(),
         inverted_residual_kernels(),
         matmul_kernels(),
         pool_kernels(),

@@ -69,6 +69,20 @@ ChainProgram parse_chain(const ir::Node& node, int inputs) {
   return program;
 }
 
+float run_chain(const ChainProgram& program, std::vector<double>& registers) {
+  auto next = static_cast<std::size_t>(program.inputs);
+  for (const ChainInstruction& instruction : program.instructions) {
+    double operands[2] = {0, 0};
+    for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
+      const ChainOperand& operand = instruction.operands[k];
+      operands[k] = operand.index >= 0 ? registers[static_cast<std::size_t>(operand.index)] : operand.literal;
+    }
+    registers[next++] = static_cast<double>(
+        static_cast<float>(instruction.op->scalar.fn(operands, instruction.parameters.data())));
+  }
+  return static_cast<float>(registers[next - 1]);
+}
+
 std::string chain_text(const ChainInstruction& instruction) {
   std::string text(instruction.op->name);
   for (const ChainOperand& operand : instruction.operands)

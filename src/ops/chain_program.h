@@ -33,6 +33,9 @@ int chain_operands(const OpDef& op);
 /// Reads the attribute `program` of a node with `inputs` inputs. Throws Error(invalid_model) naming the
 /// instruction.
 ChainProgram parse_chain(const ir::Node& node, int inputs);
+/// Runs the program for one element: `registers` starts with the inputs and has room for every result. Each
+/// instruction rounds to f32, as a vector kernel does. Returns the last result.
+float run_chain(const ChainProgram& program, std::vector<double>& registers);
 /// The text of one instruction, as parse_chain reads it.
 std::string chain_text(const ChainInstruction& instruction);
 

@@ -34,7 +34,6 @@ void infer(InferContext& context) {
   context.output(0, to, shape);
 }
 
-/// Element by element; each instruction rounds to f32, as a vector kernel does.
 void evaluate(EvalContext& context) {
   const auto inputs = static_cast<int>(context.input_count());
   const ChainProgram program = parse_chain(context.node(), inputs);
@@ -50,18 +49,7 @@ void evaluate(EvalContext& context) {
   for (std::int64_t o = 0; o < y.count(); ++o) {
     for (std::size_t i = 0; i < offsets.size(); ++i)
       registers[i] = static_cast<double>(sources[i].data<float>()[offsets[i]]);
-    std::size_t next = offsets.size();
-    for (const ChainInstruction& instruction : program.instructions) {
-      double operands[2] = {0, 0};
-      for (std::size_t k = 0; k < instruction.operands.size(); ++k) {
-        const ChainOperand& operand = instruction.operands[k];
-        operands[k] =
-            operand.index >= 0 ? registers[static_cast<std::size_t>(operand.index)] : operand.literal;
-      }
-      registers[next++] = static_cast<double>(
-          static_cast<float>(instruction.op->scalar.fn(operands, instruction.parameters.data())));
-    }
-    y.data<float>()[o] = static_cast<float>(registers.back());
+    y.data<float>()[o] = run_chain(program, registers);
     for (std::size_t axis = y.rank(); axis-- > 0;) {
       for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] += strides[i][axis];
       if (++index[axis] < y.dim(axis)) break;

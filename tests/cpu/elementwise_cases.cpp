@@ -1,4 +1,8 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "cpu/cases.h"
 
@@ -252,6 +256,131 @@ void add_bytes(std::vector<Case>& cases) {
   }
 }
 
+/// The program with its numbers as floats hold them, as in programs that the compiler makes.
+std::vector<std::string> of_floats(const std::vector<std::string>& program) {
+  std::vector<std::string> rounded;
+  for (const std::string& line : program) {
+    std::istringstream words(line);
+    std::string text, word;
+    while (words >> word) {
+      const bool real = word.find('.') != std::string::npos;
+      text +=
+          (text.empty() ? "" : " ") + (real ? fmt::format("{}", static_cast<double>(std::stof(word))) : word);
+    }
+    rounded.push_back(text);
+  }
+  return rounded;
+}
+
+/// A case that the kernels of bytes must take.
+void add_byte_case(std::vector<Case>& cases, const std::string& name, const std::vector<std::string>& program,
+                   std::vector<Input> inputs, Place place, DType to) {
+  Case test = chain(name, of_floats(program), std::move(inputs), place);
+  if (to != DType::f32) test.attributes["to"] = std::string(dtype_name(to));
+  test.tolerance = to == DType::f32 ? 1e-6 : 0;
+  test.expect = "elementwise.bytes.";
+  cases.push_back(std::move(test));
+}
+
+/// Rows of many lengths, slices, and broadcasts along a row and across rows.
+void add_byte_rows(std::vector<Case>& cases) {
+  const auto bytes = [](DType dtype, Input input) { return of_type(dtype, std::move(input)); };
+  const std::vector<std::string> requantise{"Sub %0 7", "Mul %1 0.0221",    "Div %2 0.0365",
+                                            "Round %3", "Clip %4 -101 154", "Add %5 101"};
+  const std::vector<std::string> sum{
+      "Sub %0 133", "Mul %2 0.03279004991054535",  "Sub %1 116", "Mul %4 0.013481984846293926",
+      "Add %5 %3",  "Div %6 0.017307819798588753", "Round %7",   "Clip %8 -20 235",
+      "Add %9 20"};
+  const std::vector<std::string> gate{"Sub %0 9",      "Mul %2 0.0109", "Mul %3 %1",
+                                      "Div %4 0.0058", "Round %5",      "Clip %6 0 255"};
+  const std::vector<std::string> real{"Sub %0 118", "Mul %1 0.0312"};
+  for (const DType dtype : {DType::u8, DType::i8})
+    for (const std::int64_t channels : {16, 17, 31, 63, 64, 65, 130, 600, 5000})
+      for (const bool slices : {false, true}) {
+        const Shape shape{2, channels, 3, 2}, one{2, channels, 1, 1};
+        const std::string name = std::string(dtype_name(dtype)) + ", " + std::to_string(channels) +
+                                 " channels" + (slices ? " in slices" : "");
+        const Place place = nhwc(slices ? 1 : 0, slices ? 4 : 0);
+        const auto sliced = [&] { return channels_last(shape, slices ? 3 : 0, slices ? 2 : 0); };
+        add_byte_case(cases, "requantise " + name, requantise, {bytes(dtype, sliced())}, place, DType::u8);
+        add_byte_case(cases, "sum " + name, sum,
+                      {bytes(dtype, sliced()), bytes(DType::u8, channels_last(shape))}, place, DType::u8);
+        add_byte_case(cases, "gate " + name, gate, {bytes(dtype, sliced()), channels_last(one)}, place,
+                      DType::u8);
+        add_byte_case(cases, "real " + name, real, {bytes(dtype, sliced())}, place, DType::f32);
+        add_byte_case(cases, "planes with a gate " + name, gate,
+                      {bytes(dtype, tensor({2, 3, channels, 2})), tensor({2, 3, 1, 1})}, Place{}, DType::u8);
+      }
+  Case batch =
+      chain("batch of bytes", of_floats(sum),
+            {bytes(DType::u8, channels_last({3, 40, 6, 7})), bytes(DType::u8, channels_last({3, 40, 6, 7}))},
+            nhwc());
+  batch.batched = {0, 1};
+  batch.attributes["to"] = std::string("uint8");
+  cases.push_back(batch);
+}
+
+/// Every byte, and every pair of bytes, through programs of many scales.
+void add_every_byte(std::vector<Case>& cases) {
+  std::vector<std::uint8_t> all, first, second;
+  for (int i = 0; i < 65536; ++i) {
+    if (i < 256) all.push_back(static_cast<std::uint8_t>(i));
+    first.push_back(static_cast<std::uint8_t>(i / 256));
+    second.push_back(static_cast<std::uint8_t>(i % 256));
+  }
+  const auto constant_of = [](const std::vector<std::uint8_t>& values, DType dtype) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    Input x = of_type(dtype, tensor({count}));
+    x.value = Tensor(dtype, {count});
+    std::copy(values.begin(), values.end(), static_cast<std::uint8_t*>(x.value->raw()));
+    return x;
+  };
+  for (const DType dtype : {DType::u8, DType::i8}) {
+    const std::string name = std::string(" of every ") + dtype_name(dtype);
+    for (const DType to : {DType::u8, DType::i8}) {
+      const std::string zero = to == DType::u8 ? "128" : "0";
+      add_byte_case(cases, "table" + name + " to " + dtype_name(to),
+                    {"Sub %0 120", "Mul %1 0.0317", "HardSigmoid %2 0.1666666716337204 0.5", "Div %3 0.00392",
+                     "Round %4", "Clip %5 0 255", "Mul %6 0.00392", "Sub %0 120", "Mul %8 0.0317",
+                     "Mul %9 %7", "Div %10 0.0183", "Round %11", "Clip %12 -128 127", "Add %13 " + zero},
+                    {constant_of(all, dtype)}, Place{}, to);
+      for (const char* scale : {"0.02140723168849945", "0.5", "0.0173", "0.11", "0.0071"})
+        for (const char* other : {"0.019696129485964775", "0.25", "0.0031"}) {
+          add_byte_case(
+              cases, "sum" + name + " to " + dtype_name(to) + " by " + scale + " and " + other,
+              {"Mul %0 0.0625", "Sub %1 118", std::string("Mul %3 ") + other, "Add %4 %2", "Relu %5",
+               std::string("Div %6 ") + scale, "Round %7", "Clip %8 -128 127", "Add %9 " + zero},
+              {constant_of(first, dtype), constant_of(second, DType::u8)}, Place{}, to);
+        }
+    }
+  }
+}
+
+void add_real_bytes(std::vector<Case>& cases) {
+  const float nan = std::nanf("");
+  std::vector<float> values;
+  const float some[] = {nan,    1e30f,  -1e30f,  2.5f,  3.5f,     -0.9f,     -1.0f,
+                        127.5f, 128.0f, -128.9f, -0.5f, INFINITY, -INFINITY, -0.0f};
+  for (int i = 0; i < 1000; ++i)
+    values.push_back(i % 3 == 0 ? some[i / 3 % 14] : static_cast<float>(i - 500) * 0.37f);
+  for (const std::int64_t count : {16, 17, 37, 1000}) {
+    Input x = tensor({count});
+    x.value =
+        Tensor::of<float>({count}, std::span<const float>(values.data(), static_cast<std::size_t>(count)));
+    const std::string name = " of " + std::to_string(count) + " reals";
+    add_byte_case(cases, "quantise" + name, {"Div %0 0.5", "Round %1", "Clip %2 -139 116", "Add %3 139"}, {x},
+                  Place{}, DType::u8);
+    add_byte_case(cases, "round" + name, {"Div %0 0.5", "Round %1", "Clip %2 -139 116", "Mul %3 0.5"}, {x},
+                  Place{}, DType::f32);
+  }
+  add_byte_case(
+      cases, "sum to reals",
+      {"Sub %0 107", "Mul %2 0.0625", "Sub %1 150", "Mul %4 0.03125", "Add %3 %5", "Div %6 0.0703125",
+       "Round %7", "Clip %8 -115 140", "Mul %9 0.0703125"},
+      {of_type(DType::u8, channels_last({1, 21, 6, 5})), of_type(DType::i8, channels_last({1, 21, 6, 5}))},
+      nhwc(), DType::f32);
+}
+
 }  // namespace
 
 std::vector<Case> elementwise_cases() {
@@ -261,6 +390,9 @@ std::vector<Case> elementwise_cases() {
   add_programs(cases);
   add_narrow(cases);
   add_bytes(cases);
+  add_byte_rows(cases);
+  add_every_byte(cases);
+  add_real_bytes(cases);
   return cases;
 }
 

@@ -20,6 +20,7 @@ std::span<const compiler::KernelDesc> winograd_bytes_kernels();
 std::span<const compiler::KernelDesc> copy_kernels();
 std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();
+std::span<const compiler::KernelDesc> elementwise_bytes_kernels();
 std::span<const compiler::KernelDesc> matmul_kernels();
 std::span<const compiler::KernelDesc> pool_kernels();
 std::span<const compiler::KernelDesc> reduce_kernels();

@@ -102,6 +102,7 @@ struct Int {
 }
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm256_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm256_and_si256(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm256_xor_si256(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm256_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm256_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm256_cvtepi32_ps(a.v)}; }
@@ -238,6 +239,39 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm256_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm256_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm256_sub_epi16(a.v, b.v)}; }
+/// Unsigned bytes, one a lane.
+[[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
+  return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};
+}
+/// What becomes of each of 256 bytes; kTableBytes are looked up at a time.
+constexpr int kTableBytes = 32;
+struct ByteTable {
+  const unsigned char* bytes;
+};
+[[gnu::always_inline]] inline ByteTable load_table(const unsigned char* p) { return {p}; }
+[[gnu::always_inline]] inline __m256i part_of_table(const ByteTable& t, int part, __m256i lower) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(t.bytes + 16 * part));
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), lower);
+}
+/// By the lower four bits in each of the 16 parts, then by one bit after the other between them.
+[[gnu::always_inline]] inline void look_up(const ByteTable& t, const unsigned char* from, unsigned char* to) {
+  const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  const __m256i lower = _mm256_and_si256(x, _mm256_set1_epi8(15));
+  const __m256i bit4 = _mm256_slli_epi16(x, 3), bit5 = _mm256_slli_epi16(x, 2),
+                bit6 = _mm256_slli_epi16(x, 1);
+  __m256i parts[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    const __m256i a =
+        _mm256_blendv_epi8(part_of_table(t, 4 * i, lower), part_of_table(t, 4 * i + 1, lower), bit4);
+    const __m256i b =
+        _mm256_blendv_epi8(part_of_table(t, 4 * i + 2, lower), part_of_table(t, 4 * i + 3, lower), bit4);
+    parts[i] = _mm256_blendv_epi8(a, b, bit5);
+  }
+  const __m256i low = _mm256_blendv_epi8(parts[0], parts[1], bit6);
+  const __m256i high = _mm256_blendv_epi8(parts[2], parts[3], bit6);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_blendv_epi8(low, high, x));
+}
 
 #include "cpu/simd/math.inl"
 

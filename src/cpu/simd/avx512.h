@@ -101,6 +101,7 @@ struct Int {
 [[gnu::always_inline]] inline void store_int(int* p, Int a) { _mm512_storeu_si512(p, a.v); }
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm512_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm512_and_si512(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm512_xor_si512(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm512_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm512_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm512_cvtepi32_ps(a.v)}; }
@@ -255,6 +256,32 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm512_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm512_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm512_sub_epi16(a.v, b.v)}; }
+/// Unsigned bytes, one a lane.
+[[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
+  return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
+/// What becomes of each of 256 bytes; kTableBytes are looked up at a time.
+constexpr int kTableBytes = 64;
+struct ByteTable {
+  __m512i words[4];
+};
+[[gnu::always_inline]] inline ByteTable load_table(const unsigned char* p) {
+  return {{_mm512_loadu_si512(p), _mm512_loadu_si512(p + 64), _mm512_loadu_si512(p + 128),
+           _mm512_loadu_si512(p + 192)}};
+}
+/// For the lower byte of each 16 bits of x: the word of the table it is in, then its half.
+[[gnu::always_inline]] inline __m512i look_up_lower(const ByteTable& t, __m512i x) {
+  const __m512i word = _mm512_srli_epi16(x, 1);  // of which 6 bits count
+  const __m512i low = _mm512_permutex2var_epi16(t.words[0], word, t.words[1]);
+  const __m512i high = _mm512_permutex2var_epi16(t.words[2], word, t.words[3]);
+  const __m512i both = _mm512_mask_blend_epi16(_mm512_test_epi16_mask(x, _mm512_set1_epi16(128)), low, high);
+  return _mm512_mask_srli_epi16(both, _mm512_test_epi16_mask(x, _mm512_set1_epi16(1)), both, 8);
+}
+[[gnu::always_inline]] inline void look_up(const ByteTable& t, const unsigned char* from, unsigned char* to) {
+  const __m512i x = _mm512_loadu_si512(from);
+  const __m512i even = look_up_lower(t, x), odd = look_up_lower(t, _mm512_srli_epi16(x, 8));
+  _mm512_storeu_si512(to, _mm512_mask_blend_epi8(0xAAAAAAAAAAAAAAAAull, even, _mm512_slli_epi16(odd, 8)));
+}
 
 #include "cpu/simd/math.inl"
 

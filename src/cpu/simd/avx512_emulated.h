@@ -164,6 +164,9 @@ struct Int {
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) {
   return {_mm256_and_si256(a.lo, b.lo), _mm256_and_si256(a.hi, b.hi)};
 }
+[[gnu::always_inline]] inline Int operator^(Int a, Int b) {
+  return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)};
+}
 [[gnu::always_inline]] inline Int to_int(Vec a) {
   return {_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi)};
 }
@@ -364,6 +367,24 @@ struct Sums {
 }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) {
   return {_mm256_sub_epi16(a.lo, b.lo), _mm256_sub_epi16(a.hi, b.hi)};
+}
+/// Unsigned bytes, one a lane.
+[[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return {_mm256_cvtepu8_epi32(bytes), _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))};
+}
+/// What becomes of each of 256 bytes; kTableBytes are looked up at a time.
+constexpr int kTableBytes = 64;
+struct ByteTable {
+  const unsigned char* bytes;
+};
+[[gnu::always_inline]] inline ByteTable load_table(const unsigned char* p) { return {p}; }
+[[gnu::always_inline]] inline void look_up(const ByteTable& t, const unsigned char* from, unsigned char* to) {
+  unsigned char bytes[kTableBytes];
+  __builtin_memcpy(bytes, from, sizeof bytes);
+#pragma GCC unroll 64
+  for (unsigned char& byte : bytes) byte = t.bytes[byte];
+  __builtin_memcpy(to, bytes, sizeof bytes);
 }
 
 #include "cpu/simd/math.inl"

@@ -139,6 +139,7 @@ struct Int {
 }
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm_and_si128(a.v, b.v)}; }
+[[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm_xor_si128(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm_cvtepi32_ps(a.v)}; }
@@ -266,6 +267,26 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm_sub_epi16(a.v, b.v)}; }
+/// Unsigned bytes, one a lane.
+[[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
+  int word = 0;
+  __builtin_memcpy(&word, p, sizeof word);
+  const __m128i shorts = _mm_unpacklo_epi8(_mm_cvtsi32_si128(word), _mm_setzero_si128());
+  return {_mm_unpacklo_epi16(shorts, _mm_setzero_si128())};
+}
+/// What becomes of each of 256 bytes; kTableBytes are looked up at a time.
+constexpr int kTableBytes = 8;
+struct ByteTable {
+  const unsigned char* bytes;
+};
+[[gnu::always_inline]] inline ByteTable load_table(const unsigned char* p) { return {p}; }
+[[gnu::always_inline]] inline void look_up(const ByteTable& t, const unsigned char* from, unsigned char* to) {
+  unsigned char bytes[kTableBytes];
+  __builtin_memcpy(bytes, from, sizeof bytes);
+#pragma GCC unroll 64
+  for (unsigned char& byte : bytes) byte = t.bytes[byte];
+  __builtin_memcpy(to, bytes, sizeof bytes);
+}
 
 #include "cpu/simd/math.inl"
 

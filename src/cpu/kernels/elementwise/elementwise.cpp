@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu/cost.h"
+#include "cpu/iteration_space.h"
 #include "cpu/kernels/families.h"
 #include "ops/chain_program.h"
 
@@ -117,50 +118,8 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-/// One dimension of the iteration space: its length, and a stride for the output and each input.
-struct Dim {
-  std::int64_t size;
-  std::vector<std::int64_t> strides;
-};
-
-/// The output's dimensions in the order of its memory, neighbours merged where every operand allows it.
-std::vector<Dim> iteration_space(const KernelQuery& query) {
-  const TensorDesc& y = query.outputs[0];
-  std::vector<Dim> dims;
-  for (std::size_t d = 0; d < y.rank(); ++d) {
-    if (y.dims[d] == 1) continue;
-    Dim dim{y.dims[d], {y.strides[d]}};
-    for (const TensorDesc& x : query.inputs) {
-      const std::size_t missing = y.rank() - x.rank();
-      const bool broadcast = d < missing || x.dims[d - missing] == 1;
-      dim.strides.push_back(broadcast ? 0 : x.strides[d - missing]);
-    }
-    dims.push_back(std::move(dim));
-  }
-  std::stable_sort(dims.begin(), dims.end(),
-                   [](const Dim& a, const Dim& b) { return a.strides[0] > b.strides[0]; });
-  std::vector<Dim> merged;
-  for (Dim& dim : dims) {
-    if (!merged.empty()) {
-      Dim& outer = merged.back();
-      bool mergeable = true;
-      for (std::size_t i = 0; i < dim.strides.size(); ++i)
-        mergeable = mergeable && outer.strides[i] == dim.strides[i] * dim.size;
-      if (mergeable) {
-        outer.size *= dim.size;
-        outer.strides = dim.strides;
-        continue;
-      }
-    }
-    merged.push_back(std::move(dim));
-  }
-  while (merged.size() < 2)
-    merged.insert(merged.begin(), Dim{1, std::vector<std::int64_t>(query.inputs.size() + 1, 0)});
-  return merged;
-}
-
 void set_space(const KernelQuery& query, ElementwiseState& s) {
-  const std::vector<Dim> dims = iteration_space(query);
+  const std::vector<IterationDim> dims = iteration_space(query);
   s.rank = static_cast<int>(dims.size());
   s.input_count = static_cast<int>(query.inputs.size());
   std::int64_t outer = 1;
@@ -301,6 +260,17 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
+/// Nanoseconds of an element that is read or written alone.
+constexpr double kGatheredNs = 1;
+
+/// Of how many operands the elements of a row are apart.
+int gathered(const KernelQuery& query) {
+  const std::vector<IterationDim> dims = iteration_space(query);
+  int count = 0;
+  for (const std::int64_t stride : dims.back().strides) count += stride > 1 ? 1 : 0;
+  return count;
+}
+
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const auto count = static_cast<double>(query.outputs[0].count());
@@ -313,7 +283,7 @@ double cost(const KernelQuery& query) {
     const Coded* coded = find_code(instruction.op->name);
     work += coded != nullptr ? coded->cost / lanes(kIsa) : 20;
   }
-  return count * work + bytes / bytes_per_ns(kIsa);
+  return count * (work + gathered(query) * kGatheredNs) + bytes / bytes_per_ns(kIsa);
 }
 
 // Any input of the output's form: each element is read before the same element of the output is written.
