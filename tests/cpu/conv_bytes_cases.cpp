@@ -125,6 +125,38 @@ void add_shapes(std::vector<Case>& cases) {
     far.name += ", signed", far.x = DType::i8, far.x_zero = -128;
     cases.push_back(make(far));
   }
+  // Read where they lie: between other channels, with strides, all taps inside; and in slices of their
+  // channels.
+  for (const std::int64_t stride : {1, 2})
+    for (const int zero : {0, 3}) {
+      Conv point{"bytes 1x1 of a slice, stride " + std::to_string(stride) + ", zero " + std::to_string(zero),
+                 {2, 24, 9, 14},
+                 70,
+                 1,
+                 1};
+      point.pads = {0, 0, 0, 0}, point.stride = stride, point.x_zero = zero;
+      cases.push_back(make(point, nhwc(3, 2), nhwc(1, 5)));
+      Conv valid{
+          "bytes 3x3 without padding, stride " + std::to_string(stride) + ", zero " + std::to_string(zero),
+          {2, 12, 11, 15},
+          18};
+      valid.pads = {0, 0, 0, 0}, valid.stride = stride, valid.x_zero = zero;
+      cases.push_back(make(valid));
+      cases.push_back(make(valid, nhwc(4, 0)));
+      valid.name += ", dilated", valid.dilation = 2;
+      cases.push_back(make(valid, nhwc(0, 4)));
+      Conv uneven{"bytes dilated, uneven padding, stride " + std::to_string(stride) + ", zero " +
+                      std::to_string(zero),
+                  {1, 8, 13, 17},
+                  35};
+      uneven.dilation = 3, uneven.pads = {1, 4, 3, 2}, uneven.stride = stride, uneven.x_zero = zero;
+      cases.push_back(make(uneven, nhwc(4, 0)));
+    }
+  for (const std::int64_t dilation : {2, 6}) {
+    Conv deep{"bytes of many channels dilated by " + std::to_string(dilation), {2, 720, 7, 15}, 83};
+    deep.dilation = dilation, deep.pads = {dilation, dilation, dilation, dilation}, deep.x_zero = 0;
+    cases.push_back(make(deep));
+  }
   Conv cropped{"bytes cropped", {1, 6, 11, 10}, 9};
   cropped.pads = {-1, -2, -1, 1};
   cases.push_back(make(cropped));

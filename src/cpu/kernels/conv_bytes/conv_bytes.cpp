@@ -30,6 +30,7 @@ constexpr std::int64_t bytes_of(Words words) { return words == Words::pairs ? 2 
 struct Packed {
   ConvBytesState state{};
   PackedFloats weights, ratio, start;  // words, floats, integers
+  std::vector<std::int64_t> cuts;
 };
 
 const char* can_run(const KernelQuery& query) {
@@ -141,6 +142,53 @@ void pack(const ByteConvQuery& q, int lanes, bool whole_row, const ConvBytesStat
   }
 }
 
+// Whether unsigned bytes can be read where they are: the words of a run are those of its pixels, and no tile
+// reads what is in the picture and what is not for the same tap; a run of several taps must lie inside.
+bool can_read_directly(const ByteConvQuery& q, bool whole_row, bool skips) {
+  const auto inside = [](std::int64_t out, std::int64_t stride, std::int64_t pad, std::int64_t reach,
+                         std::int64_t in) { return pad <= 0 && (out - 1) * stride - pad + reach < in; };
+  const bool rows = inside(q.out_h, q.stride_h, q.pad_top, (q.kernel_h - 1) * q.dilation_h, q.in_h);
+  const bool columns = inside(q.out_w, q.stride_w, q.pad_left, (q.kernel_w - 1) * q.dilation_w, q.in_w);
+  if (q.x_signed || q.channels % 4 != 0) return false;
+  if (whole_row && q.kernel_w > 1 && q.src_pixel != q.channels) return false;
+  return (rows || skips) && (columns || (skips && !whole_row));
+}
+
+// Where a tap of a row begins or ceases to be inside the picture.
+std::vector<std::int64_t> cut_row(const ByteConvQuery& q, bool whole_row) {
+  std::vector<std::int64_t> cuts{0, q.out_w};
+  for (std::int64_t kx = 0; !whole_row && kx < q.kernel_w; ++kx)
+    for (const std::int64_t edge : {std::int64_t{0}, q.in_w}) {
+      const std::int64_t distance = edge + q.pad_left - kx * q.dilation_w;
+      if (distance > 0) cuts.push_back(std::min((distance + q.stride_w - 1) / q.stride_w, q.out_w));
+    }
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
+// Reads the input where it is: strips of rows, or of pieces of rows, whose pixels stay near; where the
+// filters of a block do not, as many rows as their sums allow. Returns the bytes of sums.
+std::int64_t plan_directly(const ByteConvQuery& q, Packed& packed, int width, std::int64_t rows) {
+  ConvBytesState& s = packed.state;
+  constexpr std::int64_t kNearBytes = 384 * 1024, kSumBytes = 256 * 1024;
+  s.direct = true;
+  s.cuts = packed.cuts.data(), s.cut_count = static_cast<std::int64_t>(packed.cuts.size());
+  ByteStage& in = s.stage;
+  in.pitch = q.src_pixel, in.slot_bytes = q.src_row;
+  in.slot_y = q.stride_h, in.slot_ky = q.dilation_h;
+  s.run_step = q.dilation_w * q.src_pixel;
+  const std::int64_t vectors = (s.vectors + s.blocks - 1) / s.blocks;
+  const std::int64_t word_bytes = s.runs * q.kernel_h * vectors * width * 4,
+                     sum_bytes = q.out_w * vectors * width * 4;
+  const std::int64_t slices = (s.words * word_bytes + kNearBytes - 1) / kNearBytes;
+  if (slices == 1 || sum_bytes > kSumBytes) return 0;
+  s.slice_words = (s.words + slices - 1) / slices;
+  s.strip_columns = q.out_w;
+  s.strip_rows = std::clamp<std::int64_t>(kSumBytes / sum_bytes, 1, rows);
+  return s.strip_rows * sum_bytes;
+}
+
 template <Isa kIsa, Words kWords>
 PreparedKernel prepare(const KernelQuery& query) {
   const ByteConvQuery q = read_byte_conv(query);
@@ -198,11 +246,18 @@ PreparedKernel prepare(const KernelQuery& query) {
   const StripPlan strips = plan_strips(q, pitch, bytes_of(kWords), (q.out_h + s.bands - 1) / s.bands);
   s.stage = strips.stage;
   s.strip_rows = strips.rows, s.strip_columns = strips.columns;
+  s.slice_words = s.words;
+  std::int64_t scratch = byte_runs_bytes(q.kernel_h * s.runs) + strips.bytes;
+  if (kWords == Words::quads && can_read_directly(q, whole_row, s.skips)) {
+    packed->cuts = cut_row(q, whole_row);
+    s.sums = byte_runs_bytes(q.kernel_h * s.runs);
+    scratch = s.sums + plan_directly(q, *packed, width, (q.out_h + s.bands - 1) / s.bands);
+  }
 
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->start.bytes() + packed->ratio.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.splits};
-  prepared.thread_scratch = static_cast<std::size_t>(byte_runs_bytes(q.kernel_h * s.runs) + strips.bytes);
+  prepared.thread_scratch = static_cast<std::size_t>(scratch);
   // Whole tiles are read: pixels beyond the last strip. Sums of two blocks.
   constexpr std::int64_t kBlockPixels = 32, kBlockSumBytes = 4096;
   if (kTiles)

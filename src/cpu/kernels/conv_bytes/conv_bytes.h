@@ -26,6 +26,15 @@ struct ConvBytesState {
   float low, high;      ///< bounds of the result, its zero point taken off
   int zero;             ///< zero point of the result
 
+  /// The input is read where it is: bytes of their own order, and no tile reads both what is in the picture
+  /// and what is not.
+  bool direct;
+  const std::int64_t* cuts;  ///< where tiles of a row must end, from 0 to out_w: `cut_count` of them
+  std::int64_t cut_count;
+  /// Words of a run multiplied at a time; fewer than `words` where filters are too many for the second-level
+  /// cache. Sums of a strip with one block of filters are kept meanwhile, `sums` bytes into the scratch.
+  std::int64_t slice_words, sums;
+
   std::int64_t strip_rows, strip_columns;  ///< outputs staged at a time
   std::int64_t bands, splits;              ///< tasks of an image
 };

@@ -17,7 +17,12 @@ struct ByteOutput {
   unsigned char* dst;
   std::int64_t dst_pixel;
   int tail;  ///< filters in the last vector
+  int* sums = nullptr;  ///< of the first pixel, where those of several slices are added up
+  bool first = true, last = true;
 };
+
+/// What a slice but the first starts from.
+constexpr int kNoSums[4 * kLanes] = {};
 
 struct ByteRange {
   Vec low, high;
@@ -42,6 +47,22 @@ void byte_tile(const ByteRun* runs, std::int64_t count, std::int64_t words, std:
     }
     for (std::int64_t i = 0; i < count; ++i)
       multiply_run<Kind, M, N>(c, runs[i].x + r * M * pixel, runs[i].w, words, pixel);
+    if (out.sums != nullptr) {
+      int* sums = out.sums + r * M * N * kLanes;
+      if (!out.first) {
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+          for (int n = 0; n < N; ++n) c[m][n] = c[m][n] + load_sums(sums + (m * N + n) * kLanes);
+      }
+      if (!out.last) {
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+          for (int n = 0; n < N; ++n) store_sums(sums + (m * N + n) * kLanes, c[m][n]);
+        continue;
+      }
+    }
     unsigned char* dst = out.dst + r * M * out.dst_pixel;
     const ConvBytesState* s = out.s;
     asm("" : "+r"(s));  // the registers of the range are not taken from the sums
@@ -120,30 +141,66 @@ std::int64_t list_runs(const ConvBytesState& s, const ByteStrip& strip, std::int
   return count;
 }
 
+/// A block of filters, and the slice of their words that is multiplied.
+struct ByteBlock {
+  const char* weights;  ///< of the slice
+  std::int64_t run_weights, words;
+  int vectors;
+  int* sums;  ///< of the strip
+};
+
+/// Pixels [x0, x1) of output row y, all of them inside the picture for the same taps or cut where they differ.
 template <class Kind>
-void byte_block(const ConvBytesState& s, const ByteStrip& strip, std::int64_t block, unsigned char* image, ByteRun* runs) {
-  const std::int64_t v0 = s.vectors * block / s.blocks, v1 = s.vectors * (block + 1) / s.blocks, filter = v0 * kLanes;
-  const int vectors = static_cast<int>(v1 - v0);
-  const std::int64_t run_weights = s.words * vectors * kLanes * 4;
-  const char* weights = s.weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
-  const Cut cut = cut_pixels(strip.x1 - strip.x0, byte_tile_pixels(kLanes, vectors));
+void byte_row(const ConvBytesState& s, const ByteStrip& strip, const ByteBlock& block, std::int64_t y, std::int64_t x0,
+              std::int64_t x1, ByteOutput& out, unsigned char* image, ByteRun* runs) {
+  const Cut cut = cut_pixels(x1 - x0, byte_tile_pixels(kLanes, block.vectors));
   const std::int64_t pixel = s.stage.stride_w * s.stage.pitch * static_cast<std::int64_t>(sizeof(typename Kind::Element));
+  const bool trims = s.skips && s.runs > 1 && !s.direct;  // tiles differ in the runs that they skip
+  std::int64_t x = x0;
+  for (std::int64_t t = 0; t < cut.tiles;) {
+    const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+    const std::int64_t repeat = trims ? 1 : (t < cut.larger ? cut.larger : cut.tiles) - t;
+    const std::int64_t count = list_runs<Kind>(s, strip, y, x, pixels, block.weights, block.run_weights, runs);
+    const std::int64_t place = (y - strip.y0) * (strip.x1 - strip.x0) + x - strip.x0;
+    out.dst = image + (y * s.out_w + x) * s.dst_pixel;
+    out.sums = block.sums == nullptr ? nullptr : block.sums + place * block.vectors * kLanes;
+    run_byte_tile<Kind>(block.vectors, static_cast<int>(pixels), runs, count, block.words, pixel, repeat, out);
+    t += repeat;
+    x += repeat * pixels;
+  }
+}
+
+template <class Kind>
+void byte_block(const ConvBytesState& s, const ByteStrip& strip, std::int64_t number, unsigned char* image, ByteRun* runs,
+                int* sums) {
+  const std::int64_t v0 = s.vectors * number / s.blocks, v1 = s.vectors * (number + 1) / s.blocks, filter = v0 * kLanes;
+  ByteBlock block;
+  block.vectors = static_cast<int>(v1 - v0);
+  block.run_weights = s.words * block.vectors * kLanes * 4;
+  block.sums = s.slice_words < s.words ? sums : nullptr;
+  const char* weights = s.weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
   ByteOutput out;
-  out.start = s.start + filter, out.ratio = s.ratio + filter;
+  out.ratio = s.ratio + filter;
   out.s = &s;
   out.dst_pixel = s.dst_pixel;
   out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
-  const bool trims = s.skips && s.runs > 1;  // tiles differ in the runs that they skip
-  for (std::int64_t y = strip.y0; y < strip.y1; ++y) {
-    std::int64_t x = strip.x0;
-    for (std::int64_t t = 0; t < cut.tiles;) {
-      const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
-      const std::int64_t repeat = trims ? 1 : (t < cut.larger ? cut.larger : cut.tiles) - t;
-      const std::int64_t count = list_runs<Kind>(s, strip, y, x, pixels, weights, run_weights, runs);
-      out.dst = image + (y * s.out_w + x) * s.dst_pixel + filter;
-      run_byte_tile<Kind>(vectors, static_cast<int>(pixels), runs, count, s.words, pixel, repeat, out);
-      t += repeat;
-      x += repeat * pixels;
+  for (std::int64_t w = 0; w < s.words; w += s.slice_words) {
+    ByteStrip slice = strip;
+    slice.staged += w * 4;
+    block.weights = weights + w * block.vectors * kLanes * 4;
+    block.words = smaller(s.slice_words, s.words - w);
+    out.first = w == 0;
+    out.last = w + block.words == s.words;
+    out.start = out.first ? s.start + filter : kNoSums;
+    for (std::int64_t y = strip.y0; y < strip.y1; ++y) {
+      if (!s.direct) {
+        byte_row<Kind>(s, slice, block, y, strip.x0, strip.x1, out, image + filter, runs);
+        continue;
+      }
+      for (std::int64_t i = 0; i + 1 < s.cut_count; ++i) {
+        const std::int64_t x0 = s.cuts[i] > strip.x0 ? s.cuts[i] : strip.x0, x1 = smaller(s.cuts[i + 1], strip.x1);
+        if (x0 < x1) byte_row<Kind>(s, slice, block, y, x0, x1, out, image + filter, runs);
+      }
     }
   }
 }
@@ -153,6 +210,7 @@ void run_conv_bytes(const compiler::KernelArgs& args) {
   const ConvBytesState& s = *static_cast<const ConvBytesState*>(args.state);
   auto* runs = static_cast<ByteRun*>(args.thread_scratch);
   char* staged = static_cast<char*>(args.thread_scratch) + byte_runs_bytes(s.stage.kernel_h * s.runs);
+  int* sums = reinterpret_cast<int*>(static_cast<char*>(args.thread_scratch) + s.sums);
   const std::int64_t in_image = s.bands * s.splits;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / in_image, rest = task % in_image;
@@ -166,9 +224,13 @@ void run_conv_bytes(const compiler::KernelArgs& args) {
       strip.y1 = smaller(strip.y0 + s.strip_rows, last_row);
       for (strip.x0 = 0; strip.x0 < s.out_w; strip.x0 = strip.x1) {
         strip.x1 = smaller(strip.x0 + s.strip_columns, s.out_w);
-        stage_strip<Kind>(s.stage, src, strip.y0, strip.y1, strip.x0, strip.x1, staged);
+        if (s.direct)
+          strip.staged = reinterpret_cast<const char*>(src) + (strip.y0 * s.stage.stride_h - s.stage.pad_top) * s.stage.src_row +
+                         (strip.x0 * s.stage.stride_w - s.stage.pad_left) * s.stage.src_pixel;
+        else
+          stage_strip<Kind>(s.stage, src, strip.y0, strip.y1, strip.x0, strip.x1, staged);
         const std::int64_t b1 = s.blocks * (split + 1) / s.splits;
-        for (std::int64_t b = s.blocks * split / s.splits; b < b1; ++b) byte_block<Kind>(s, strip, b, dst, runs);
+        for (std::int64_t b = s.blocks * split / s.splits; b < b1; ++b) byte_block<Kind>(s, strip, b, dst, runs, sums);
       }
     }
   }
