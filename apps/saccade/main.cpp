@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "command.h"
+#include "interrupt.h"
 #include "saccade/error.h"
 #include "settings/nearest.h"
 
@@ -108,6 +109,8 @@ int dispatch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Before anything that takes time: a signal never meets a job that does not know of it.
+  if (argc > 1 && cli::ends_in_order(argv[1])) cli::watch_for_interrupts();
   // SVT-AV1 writes about itself to standard error and asks nobody but this variable. Later, with threads, it
   // could not be set safely.
   if (!log::enabled("ffmpeg")) ::setenv("SVT_LOG", "0", 0);

@@ -23,19 +23,21 @@ namespace saccade::cli {
 namespace {
 
 void run(const CLI::App& command) {
+  const std::atomic<bool>& interrupt_requested = watch_for_interrupts();
   const settings::Effective said = effective_settings(command, settings::kRun);
   std::vector<std::string> inputs = said.values("input");
   const std::string list = said.text("list"), progress = said.text("progress");
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   if (!list.empty()) {
     for (std::string& name : read_list(list)) inputs.push_back(std::move(name));
+    // The list may have been waited for, and a signal may have cut it short.
+    if (interrupt_requested) throw Error(ErrorCode::interrupted, "interrupted before the first input");
   }
   if (inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
   if (said.text("output").empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
   JobOptions options = job_options(said, inputs);
   // A wrong name of the input or output should not wait for the model to be found.
   options.model = find_model(said.text("model"));
-  const std::atomic<bool>& interrupt_requested = watch_for_interrupts();
   // Pictures that become one video are one input.
   const bool series = inputs.size() == 1 && !said.flag("recursive") &&
                       (options.sequence || is_one_result(options.output) || options.output == "-");

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -565,6 +566,32 @@ TEST_F(RunCommand, CtrlCKeepsAPlayablePart) {
     EXPECT_GE(times.size(), 1u);
     EXPECT_LT(times.size(), 500u);
     EXPECT_TRUE(std::equal(times.begin(), times.end(), all.begin()));
+  }
+}
+
+TEST_F(RunCommand, ASignalBeforeTheFirstFrameEndsItInOrderToo) {
+  const auto list = scratch / "list", out = scratch / "out";
+  ASSERT_EQ(::mkfifo(list.c_str(), 0600), 0);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int nowhere = ::open("/dev/null", O_WRONLY);
+      ::dup2(nowhere, STDOUT_FILENO);
+      ::dup2(nowhere, STDERR_FILENO);
+      ::execl(SACCADE_BINARY, SACCADE_BINARY, "run", "--list", list.c_str(), "-o", out.c_str(), "--model",
+              model.c_str(), nullptr);
+      ::_exit(127);
+    }
+    // Waits until the program opens its list: it has not looked for the model yet.
+    const int fd = ::open(list.c_str(), O_WRONLY);
+    ::kill(child, signal);
+    const std::string name = clip.string() + "\n";
+    EXPECT_EQ(::write(fd, name.data(), name.size()), static_cast<ssize_t>(name.size()));
+    ::close(fd);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_THAT(scratch.names(), ElementsAre("clip.mp4", "list", "model.onnx"));
   }
 }
 
