@@ -1,6 +1,7 @@
 #include "media/encoder.h"
 
 extern "C" {
+#include <libavutil/cpu.h>
 #include <libavutil/opt.h>
 }
 
@@ -206,6 +207,20 @@ void require_known(const AVCodec& codec, const std::string& option, const std::s
   for (const std::string_view name : words) list += (list.empty() ? "" : ", ") + std::string(name);
   throw Error(ErrorCode::invalid_argument,
               fmt::format("encoder {} has no {} '{}'; it knows {}", codec.name, option, value, list));
+}
+
+/// Whether x264 (seen in its build 164) makes of the same pictures what happened to lie in its memory: its
+/// macroblock trees, computed with AVX-512, read behind the end of rows that are no multiple of 128 pixels.
+bool x264_reads_behind_rows(const AVCodec& codec, int width) {
+  constexpr int kMacroblock = 16, kAtOnce = 8;
+  return std::string_view(codec.name).starts_with("libx264") &&
+         (av_get_cpu_flags() & AV_CPU_FLAG_AVX512) != 0 &&
+         (width + kMacroblock - 1) / kMacroblock % kAtOnce != 0;
+}
+
+bool names_instruction_set(const EncoderOptions& options) {
+  return std::any_of(options.extra.begin(), options.extra.end(),
+                     [](const auto& option) { return option.second.find("asm") != std::string::npos; });
 }
 
 void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const EncoderOptions& options) {
@@ -512,6 +527,9 @@ Encoder::Encoder(const EncoderChoice& choice, const VideoFormat& format, const E
   // Several pictures at once make x265 choose by what happens to be ready.
   if (options.reproducible && std::string_view(choice.codec->name) == "libx265")
     add_options(c, "x265-params", "frame-threads=1");
+  if (options.reproducible && x264_reads_behind_rows(*choice.codec, format.width) &&
+      !names_instruction_set(options))
+    add_options(c, "x264-params", "asm=avx2,fma3,bmi1,bmi2,lzcnt");
   for (const auto& [name, value] : options.extra) {
     if (is_x26x(*choice.codec)) require_known(*choice.codec, name, value);
     const bool list = name == "x264-params" || name == "x264opts" || name == "x265-params";

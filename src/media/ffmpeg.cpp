@@ -16,8 +16,7 @@ std::string& last_message() {
   return message;
 }
 
-void on_log(void* context, int level, const char* format, va_list arguments) {
-  if (level > AV_LOG_WARNING) return;
+void take_line(void* context, int level, const char* format, va_list arguments) {
   char text[1024];
   int print_prefix = 1;
   av_log_format_line2(context, level, format, arguments, text, sizeof(text), &print_prefix);
@@ -31,6 +30,11 @@ void on_log(void* context, int level, const char* format, va_list arguments) {
     if (const auto end = line.find("] "); end != std::string::npos) line.erase(0, end + 2);
   }
   last_message() = line;
+}
+
+/// Called for every line of every level, millions of times for some files: no more than a comparison.
+void on_log(void* context, int level, const char* format, va_list arguments) {
+  if (level <= AV_LOG_WARNING) take_line(context, level, format, arguments);
 }
 
 }  // namespace

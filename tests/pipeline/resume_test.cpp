@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <random>
 #include <sstream>
 #include <string>
@@ -116,6 +117,26 @@ TEST_F(Resume, KilledAnywhereGivesTheBytesOfARunThatWasNot) {
       EXPECT_FALSE(std::filesystem::exists(out.string() + ".resume"));
     }
   }
+}
+
+TEST_F(Resume, BytesDoNotDependOnWhatLayInMemory) {
+  // 30 macroblocks a row, which x264's AVX-512 code reads past.
+  ffmpeg(
+      "-f lavfi -i testsrc2=s=480x270:r=25:d=2.5,noise=alls=20:allf=t -pix_fmt yuv420p -c:v libx264 -preset "
+      "ultrafast -qp 0 {}",
+      {in});
+  std::vector<std::string> results;
+  ::setenv("MALLOC_MMAP_THRESHOLD_", "1000000000", 1);
+  for (const char* filling : {"17", "85", "170"}) {
+    ::setenv("MALLOC_PERTURB_", filling, 1);
+    const auto out = scratch / (std::string(filling) + ".mkv");
+    const CommandResult result = child(out, {});
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    results.push_back(read_file(out));
+  }
+  ::unsetenv("MALLOC_PERTURB_");
+  ::unsetenv("MALLOC_MMAP_THRESHOLD_");
+  EXPECT_TRUE(results[0] == results[1] && results[0] == results[2]);
 }
 
 TEST_F(Resume, KilledBehindTheNamingOfTheResultOnlyTidiesUp) {
