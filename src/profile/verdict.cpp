@@ -18,6 +18,8 @@ constexpr double kWorth = 1.05;
 /// A setting that costs so much is the cause, whatever stage it slows.
 constexpr double kCause = 1.15;
 constexpr std::size_t kMostSuggestions = 3;
+/// fp32 is what is computed unless something else is asked for: only where it costs much is it the cause.
+constexpr double kPrecisionCause = 1.3;
 /// A network that takes so many times what its arithmetic allows does not only compute.
 constexpr double kFarFromFloor = 2.5;
 /// Frames under way beyond those that are worked on, by default.
@@ -346,11 +348,12 @@ class Judge {
     if (options_.precision == Precision::fp32 && trials_.infer_bf16) {
       if (const auto share = trials_.infer_bf16()) {
         const double then = *share * model_.infer.cpu;
+        const PipelineModel changed = with_infer(then);
         add({"precision", "infer", "--precision auto",
              fmt::format("this CPU computes bf16 faster: {:.1f} ms a frame instead of {:.1f} ms", then * 1e3,
                          model_.infer.cpu * 1e3),
-             true},
-            with_infer(then));
+             ratio(now_alone_, alone(changed).seconds_a_frame()) >= kPrecisionCause},
+            changed);
       }
     }
   }
