@@ -40,7 +40,7 @@ def grid_of(cpus, precision):
 
 
 def arguments_of(settings):
-    return [text for name, value in settings.items() for text in (f"--{name}", str(value))]
+    return [text for name, value in settings.items() if value != 0 for text in (f"--{name}", str(value))]  # 0: not said
 
 
 class Bench:

@@ -97,6 +97,9 @@ Concurrency plan_memory(const MemoryNeeds& needs, JobState& state) {
   const JobOptions& options = state.options;
   Concurrency wanted;
   wanted.streams = options.mode == Mode::latency ? 1 : usual_streams(needs);
+  // Of fewer pictures each gets more threads.
+  if (options.frames)
+    wanted.streams = static_cast<int>(std::clamp<std::int64_t>(*options.frames, 1, wanted.streams));
   if (options.streams > 0) wanted.streams = std::min(options.streams, state.threads);
   wanted.tokens = options.tokens > 0 ? options.tokens : wanted.streams + kSpareTokens;
   Concurrency fitting = wanted;
