@@ -22,6 +22,7 @@
 #include "cpu/kernels/resize_arg_max/resize_arg_max.h"
 #include "cpu/kernels/softmax/softmax.h"
 #include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/winograd_bf16/winograd_bf16.h"
 #include "cpu/kernels/winograd_bytes/winograd_bytes.h"
 #include "cpu/sabotage.h"
 #include "cpu/target.h"
@@ -62,6 +63,7 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd4.avx512.bf16", emulated::winograd_4},
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"conv.winograd6.avx512.bf16", emulated::winograd_6},
+    {"conv.winograd4.avx512_bf16.bf16", emulated::winograd_bf16},
     {"conv.winograd2.avx512.int8", emulated::winograd_bytes},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"depthwise.avx512.bf16", emulated::depthwise_conv_bf16},

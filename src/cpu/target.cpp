@@ -28,6 +28,7 @@ class CpuTarget final : public compiler::Target {
         pointwise_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
+        winograd_bf16_kernels(),
         winograd_bytes_kernels(),
         copy_kernels(),
         depthwise_kernels(),

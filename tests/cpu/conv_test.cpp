@@ -217,7 +217,12 @@ TEST(Conv, ErrsNoMoreInBFloat16ThanTheDirectConvolution) {
       const double direct = errors.at("");
       EXPECT_GT(direct, 1e-4);
       EXPECT_GE(errors.size(), 5u);
-      for (const auto& [name, error] : errors) EXPECT_LE(error, 1.01 * direct) << name << " " << channels;
+      for (const auto& [name, error] : errors) {
+        // Products of bfloat16 after Winograd are for those who asked for them: docs/numerics.md says what
+        // they cost.
+        const bool coarse = name.find("winograd4.avx512_bf16") != std::string::npos;
+        EXPECT_LE(error, (coarse ? 6 : 1.01) * direct) << name << " " << channels;
+      }
     }
 }
 

@@ -8,9 +8,10 @@ namespace {
 
 void check(const ConvCase& c) {
   const std::vector<std::string> ran = check_conv_kernels(c);
-  for (const char* name : {"conv.winograd4.portable.fp32", "conv.winograd6.portable.fp32",
-                           "conv.winograd4.avx512.fp32.emulated", "conv.winograd6.avx512.fp32.emulated",
-                           "conv.winograd4.portable.bf16", "conv.winograd6.avx512.bf16.emulated"})
+  for (const char* name :
+       {"conv.winograd4.portable.fp32", "conv.winograd6.portable.fp32", "conv.winograd4.avx512.fp32.emulated",
+        "conv.winograd6.avx512.fp32.emulated", "conv.winograd4.portable.bf16",
+        "conv.winograd6.avx512.bf16.emulated", "conv.winograd4.avx512_bf16.bf16.emulated"})
     EXPECT_THAT(ran, ::testing::Contains(name)) << describe(c);
 }
 
@@ -94,7 +95,7 @@ TEST(Winograd, SlicesAndPanels) {
          .dst_gap = 5,
          .residual_gap = 5,
          .in_place = true});
-  for (std::int64_t channels : {63, 65, 127, 128, 129, 257})
+  for (std::int64_t channels : {33, 63, 64, 65, 94, 127, 128, 129, 257})
     check({.channels = channels, .filters = 72, .in_h = 5, .in_w = 30, .pads = {1, 1, 1, 1}});
 }
 

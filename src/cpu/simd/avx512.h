@@ -186,6 +186,22 @@ struct Int {
 [[gnu::always_inline]] inline void store_first(Bf16* p, int n, Vec a) {
   _mm256_mask_storeu_epi16(p, first(n).v, narrow_lanes(a));
 }
+/// The lower and the upper bfloat16 of each word.
+[[gnu::always_inline]] inline Vec widen_lower(Int words) {
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(words.v, 16))};
+}
+[[gnu::always_inline]] inline Vec widen_upper(Int words) {
+  return {_mm512_castsi512_ps(_mm512_and_si512(words.v, _mm512_set1_epi32(static_cast<int>(0xffff0000u))))};
+}
+/// Two vectors, one behind the other.
+[[gnu::always_inline]] inline void store_pair(Bf16* p, Vec a, Vec b) {
+#ifdef __AVX512BF16__
+  _mm512_storeu_si512(p, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b.v, a.v)));
+#else
+  store(p, a);
+  store(p + kLanes, b);
+#endif
+}
 #ifdef __AVX512BF16__
 /// c + the products of the two bfloat16 of each word: the upper ones are added first, each sum rounded;
 /// denormal numbers count as zeros.

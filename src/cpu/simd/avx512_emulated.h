@@ -247,6 +247,21 @@ struct Int {
   _mm_storeu_si128(half + 1, narrow_eight(a.hi));
 }
 #include "cpu/simd/bf16_first.inl"
+/// The lower and the upper bfloat16 of each word.
+[[gnu::always_inline]] inline Vec widen_lower(Int words) {
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(words.lo, 16)),
+          _mm256_castsi256_ps(_mm256_slli_epi32(words.hi, 16))};
+}
+[[gnu::always_inline]] inline Vec widen_upper(Int words) {
+  const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+  return {_mm256_castsi256_ps(_mm256_and_si256(words.lo, upper)),
+          _mm256_castsi256_ps(_mm256_and_si256(words.hi, upper))};
+}
+/// Two vectors, one behind the other.
+[[gnu::always_inline]] inline void store_pair(Bf16* p, Vec a, Vec b) {
+  store(p, a);
+  store(p + kLanes, b);
+}
 /// Denormal numbers as zeros of their sign.
 [[gnu::always_inline]] inline __m256 flush(__m256 a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);
