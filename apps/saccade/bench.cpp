@@ -16,6 +16,7 @@
 #include "plan_options.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
+#include "precision_text.h"
 #include "runtime/context.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan.h"
@@ -91,6 +92,7 @@ struct Configuration {
   std::vector<std::vector<std::int64_t>> step_runs;  // per step
   cpu::Ceilings ceilings;                            // with --floor
   StepFloors floors;                                 // with --floor
+  PrecisionReport precision;                         // with --precision auto
 
   const std::vector<compiler::Step>& steps() const { return plan.impl().compiled.steps; }
 };
@@ -108,10 +110,10 @@ void fill(Tensor& tensor) {
   }
 }
 
-/// Only for int8: times do not depend on what it is calibrated on.
+/// Only for int8, whose time does not depend on what it is calibrated on, and auto, which is decided on them.
 std::vector<Tensor> random_inputs(const Model& model, const CompileOptions& wanted) {
   std::vector<Tensor> inputs;
-  if (wanted.precision != Precision::int8) return inputs;
+  if (wanted.precision != Precision::int8 && wanted.precision != Precision::automatic) return inputs;
   const std::vector<Shape> shapes = runtime::resolve_shapes(model.impl(), wanted);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     inputs.emplace_back(model.inputs()[i].dtype, shapes[i]);
@@ -123,10 +125,11 @@ std::vector<Tensor> random_inputs(const Model& model, const CompileOptions& want
 Configuration configure(const Model& model, const BenchOptions& options, Isa isa, int threads) {
   CompileOptions wanted = compile_options(model, options.plan);
   wanted.max_isa = isa;
-  const Model chosen = in_precision(model, random_inputs(model, wanted), wanted, threads);
+  PrecisionReport precision;
+  const Model chosen = in_precision(model, random_inputs(model, wanted), wanted, threads, &precision);
   Plan plan = chosen.compile(wanted);
   Context context = plan.make_context({threads});
-  Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}, {}, {}};
+  Configuration result{isa, threads, plan, std::move(context), {}, {}, {}, {}, {}, {}, std::move(precision)};
   for (const TensorInfo& info : plan.inputs()) {
     result.inputs.emplace_back(info.dtype, info.shape);
     fill(result.inputs.back());
@@ -224,6 +227,7 @@ Json json_of(const Configuration& c) {
                  {"live_activation_bytes", c.plan.live_activation_bytes()},
                  {"thread_scratch_bytes", c.plan.thread_scratch_bytes()},
                  {"weight_bytes", c.plan.weight_bytes()}};
+  if (c.precision.measured_pictures > 0) result["precision"] = precision_json(c.precision);
   if (!c.floors.kernel.empty()) {
     const double floor = total_ns(c.floors.kernel);
     result["ceilings"] = ceilings_json(c.ceilings);
@@ -349,6 +353,9 @@ void run(const BenchOptions& options) {
   fmt::print("{}: {} ({} CPUs), {} warm-up and {} interleaved runs each\n", path.string(),
              platform::cpu_name(), platform::available_cpus(), options.warmup, options.repeats);
   print_summary(configurations);
+  for (const Configuration& c : configurations)
+    if (c.precision.measured_pictures > 0)
+      fmt::print("{} on {}: {}\n", isa_name(c.isa), c.threads, precision_text(c.precision));
   if (options.layers) print_layers(configurations.front());
 }
 

@@ -58,9 +58,13 @@ std::int64_t memory_bound(const std::string& size) {
 }
 
 Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
-                   int threads) {
-  if (options.precision == Precision::automatic)
-    throw UsageError("--precision auto is decided on pictures, by saccade run");
+                   int threads, PrecisionReport* report) {
+  if (options.precision == Precision::automatic) {
+    Fastest chosen = fastest(model, std::span(&inputs, 1), {.compile = options, .threads = threads});
+    options = std::move(chosen.compile);
+    if (report != nullptr) *report = std::move(chosen.report);
+    return std::move(chosen.model);
+  }
   if (options.precision != Precision::int8) return model;
   options.precision = Precision::fp32;
   return quantised(model, std::span(&inputs, 1), {options, {}, threads});

@@ -32,9 +32,10 @@ void add_memory_option(CLI::App& command, std::string& size);
 std::int64_t memory_bound(const std::string& size);
 
 /// The model in bytes where --precision asks for int8, calibrated on those inputs; `options.precision` is
-/// then fp32. Throws UsageError for auto, which is decided on pictures.
+/// then fp32. For auto, what is fastest on them: `options` say how it is compiled, `report` (may be nullptr)
+/// what was found.
 Model in_precision(const Model& model, const std::vector<Tensor>& inputs, CompileOptions& options,
-                   int threads);
+                   int threads, PrecisionReport* report = nullptr);
 
 /// For Model::compile. Throws UsageError for a malformed shape.
 CompileOptions compile_options(const Model& model, const PlanOptions& options);

@@ -1,10 +1,11 @@
 // Saccade as a contender of bench/peers/run.py: loads a model, then runs bursts when asked (the protocol is
 // in contender.py).
 //
-//   bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE]
+//   bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE] [--max-mask-change SHARE]
 //
-// FILE holds the elements of the first input, row-major in its own type; other inputs, and all without it,
-// are random.
+// SHARE of the mask's pixels may differ from those in fp32 with --precision auto, which is decided on the
+// input. FILE holds the elements of the first input, row-major in its own type; other inputs, and all without
+// it, are random.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -35,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   std::string model, precision = "fp32", input;
+  double max_mask_change = 0.001;
   int threads = 1;
   std::optional<Isa> isa;
 };
@@ -156,16 +158,18 @@ class Resident {
     CompileOptions wanted;
     wanted.max_isa = options.isa;
     const auto precision = parse_precision(options.precision);
-    if (!precision || *precision == Precision::automatic)
-      throw std::runtime_error("not a precision to run in: " + options.precision);
+    if (!precision) throw std::runtime_error("not a precision to run in: " + options.precision);
     const Model model = Model::load(options.model);
-    if (*precision != Precision::int8) {
+    if (*precision != Precision::int8 && *precision != Precision::automatic) {
       wanted.precision = *precision;
       return model.compile(wanted);
     }
     // Calibrated on the input that is timed: how long bytes take does not depend on their ranges.
     const std::vector<std::vector<Tensor>> samples = {make_inputs(model.compile(wanted), options.input)};
-    return quantised(model, samples, {wanted, {}, options.threads}).compile(wanted);
+    if (*precision == Precision::int8)
+      return quantised(model, samples, {wanted, {}, options.threads}).compile(wanted);
+    const Fastest chosen = fastest(model, samples, {wanted, options.max_mask_change, options.threads});
+    return chosen.model.compile(chosen.compile);
   }
 
   Json run(int runs) {
@@ -214,6 +218,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.precision = value;
     else if (key == "--input")
       options.input = value;
+    else if (key == "--max-mask-change")
+      options.max_mask_change = std::stod(value);
     else
       return false;
   }
@@ -226,8 +232,10 @@ int main(int argc, char** argv) {
   try {
     Options options;
     if (!parse(argc, argv, options)) {
-      std::fputs("usage: bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE]\n",
-                 stderr);
+      std::fputs(
+          "usage: bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE] "
+          "[--max-mask-change SHARE]\n",
+          stderr);
       return 2;
     }
     serve(options);

@@ -63,6 +63,12 @@ struct CompileOptions {
   Precision precision = Precision::fp32;
   /// Names of nodes (of what they return, where they have none) that stay in single precision all the same.
   std::vector<std::string> fp32_layers;
+  /// With bf16: 3x3 convolutions may also run on kernels that multiply in bfloat16 after Winograd's
+  /// transforms, which is faster and errs several times as much as bf16 else does. For those who have
+  /// measured what it does, as `auto` does.
+  bool coarse = false;
+  /// Names of nodes that run on no such kernel all the same.
+  std::vector<std::string> exact_layers;
 };
 
 struct ContextOptions {

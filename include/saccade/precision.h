@@ -27,10 +27,13 @@ struct PrecisionReport {
   int layers = 0;                        ///< convolutions that could be lowered
   int lowered = 0;                       ///< those that were
   std::vector<std::string> fp32_layers;  ///< those that were not
-  int calibration_pictures = 0;          ///< ranges were measured on
-  int measured_pictures = 0;             ///< masks were compared on
-  double mask_change = 0;                ///< share of pixels whose class differs from that in fp32
-  double miou = 0, fp32_miou = 0;        ///< against labels, where there are any
+  int coarse =
+      0;  ///< of those in bf16: run after Winograd's transforms, and err more (CompileOptions::coarse)
+  std::vector<std::string> exact_layers;  ///< those that could have been, and were not
+  int calibration_pictures = 0;           ///< ranges were measured on
+  int measured_pictures = 0;              ///< masks were compared on
+  double mask_change = 0;                 ///< share of pixels whose class differs from that in fp32
+  double miou = 0, fp32_miou = 0;         ///< against labels, where there are any
   bool labelled = false;
   double run_ms = 0, fp32_run_ms = 0;  ///< of one run of the network; 0: not measured
   bool from_cache = false;             ///< decided in an earlier run
@@ -38,7 +41,7 @@ struct PrecisionReport {
   /// What was looked at.
   struct Candidate {
     Precision precision = Precision::fp32;
-    int lowered = 0;
+    int lowered = 0, coarse = 0;
     double mask_change = 0, miou_drop = 0;
     double run_ms = 0;    ///< 0: not measured
     std::string verdict;  ///< "used", "slower than fp32", "changes too much", …

@@ -25,4 +25,24 @@ struct QuantiseOptions {
 Model quantised(const Model& model, std::span<const std::vector<Tensor>> samples,
                 const QuantiseOptions& options = {});
 
+struct FastestOptions {
+  /// For which shapes, instruction set and passes; its precision does not matter.
+  CompileOptions compile;
+  double max_mask_change = 0.001;  ///< share of the pixels whose class may differ from that in fp32
+  int threads = 1;                 ///< that share a run, also when it is timed
+};
+
+/// A network and how it is to be compiled.
+struct Fastest {
+  Model model;
+  CompileOptions compile;
+  PrecisionReport report;
+};
+
+/// What Precision::automatic comes to for these samples: the fastest of what computes their masks within the
+/// bound. Masks are read off the output that the model's specification names. Takes many runs of the network.
+/// Throws as `quantised`, and Error(unsupported) for an output that is no picture.
+Fastest fastest(const Model& model, std::span<const std::vector<Tensor>> samples,
+                const FastestOptions& options = {});
+
 }  // namespace saccade

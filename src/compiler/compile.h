@@ -23,6 +23,10 @@ struct Options {
   Precision precision = Precision::fp32;
   /// Names of nodes that stay in single precision all the same.
   std::vector<std::string> fp32_layers;
+  /// With bf16: convolutions are marked for kernels whose error is a multiple of that of others, but for
+  /// those of these names.
+  bool coarse = false;
+  std::vector<std::string> exact_layers;
   /// Re-run the graph on random data with the interpreter after each pass and compare (slow; tests).
   bool check_passes = false;
   /// If > 0: bytes that packed weights, arena and the scratch of one thread may take together.

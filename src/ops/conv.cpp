@@ -18,6 +18,7 @@ constexpr AttributeDef kAttributes[] = {{"strides", AttributeKind::integers},
                                         {"activation_alpha", AttributeKind::real},
                                         {"activation_beta", AttributeKind::real},
                                         {"residual_last", AttributeKind::integer},
+                                        {"coarse", AttributeKind::integer},
                                         kStoreAs};
 
 constexpr std::size_t kGate = 4;

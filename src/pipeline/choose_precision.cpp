@@ -202,6 +202,8 @@ ChosenModel choose_precision(const Model& model, const ModelSpec& spec, const co
   } else {
     chosen.options.precision = decision->precision;
     chosen.options.fp32_layers = decision->fp32_layers;
+    chosen.options.coarse = decision->coarse;
+    chosen.options.exact_layers = decision->exact_layers;
   }
   return chosen;
 }

@@ -28,9 +28,12 @@ constexpr std::chrono::milliseconds kRaceTime{1500};
 struct Variant {
   Precision precision = Precision::fp32;
   std::vector<std::string> fp32_layers;
-  std::optional<Recipe> recipe;  // of int8
+  bool coarse = false;
+  std::vector<std::string> exact_layers;  // of those that could be coarse
+  std::optional<Recipe> recipe;           // of int8
   PlanPointer plan;
-  int lowered = 0;
+  int lowered = 0, coarse_layers = 0;
+  std::string_view name;  // of those that others are compared with
 };
 
 struct Agreement {
@@ -54,6 +57,7 @@ class Decider {
     report_.measured_pictures = static_cast<int>(measured_.size());
     report_.labelled = !question_.truth.empty();
     fp32_.plan = compile(graph_, {});
+    fp32_.name = "fp32";
     say("running in fp32");
     expected_ = run_measured(*fp32_.plan, measured_);
     for (const Sample& results : expected_)
@@ -67,13 +71,16 @@ class Decider {
     if (question_.progress) question_.progress(what);
   }
 
-  compiler::Options options_of(Precision precision, const std::vector<std::string>& fp32_layers) const {
+  compiler::Options options_of(Precision precision, const std::vector<std::string>& fp32_layers,
+                               bool coarse = false, const std::vector<std::string>& exact_layers = {}) const {
     compiler::Options options;
     options.isa = question_.machine.isa;
     options.input_shapes = shapes_;
     options.disabled_passes = question_.disabled_passes;
     options.precision = precision;
     options.fp32_layers = fp32_layers;
+    options.coarse = coarse;
+    options.exact_layers = exact_layers;
     return options;
   }
 
@@ -137,8 +144,11 @@ class Decider {
       options.fp32_layers = fp32_layers;
       recipe = calibrate(prepared(), question_.calibration, question_.machine, options).recipe;
     }
-    Variant variant{Precision::int8, fp32_layers, std::move(recipe), nullptr,
-                    static_cast<int>(all_layers_.size() - fp32_layers.size())};
+    Variant variant;
+    variant.precision = Precision::int8;
+    variant.fp32_layers = fp32_layers;
+    variant.recipe = std::move(recipe);
+    variant.lowered = static_cast<int>(all_layers_.size() - fp32_layers.size());
     variant.plan = compile(apply(prepared(), *variant.recipe), {});
     return variant;
   }
@@ -158,6 +168,7 @@ class Decider {
     std::vector<std::pair<Variant, Agreement>> good;
     try_bytes(good);
     try_halves(good);
+    try_coarse(good);
     if (good.empty()) return as_it_is("fastest within the budget");
     // What is fastest, against fp32, all in one race.
     say("comparing times");
@@ -216,12 +227,11 @@ class Decider {
       calibrate_whole();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      report_.candidates.push_back({Precision::int8, 0, 0, 0, 0, error.what()});
+      report_.candidates.push_back({Precision::int8, 0, 0, 0, 0, 0, error.what()});
       return;
     }
     search(
-        Precision::int8, all_layers_,
-        [&](const std::vector<std::string>& single) { return in_bytes(single); }, good);
+        fp32_, all_layers_, [&](const std::vector<std::string>& single) { return in_bytes(single); }, good);
   }
 
   void try_halves(std::vector<std::pair<Variant, Agreement>>& good) {
@@ -230,19 +240,62 @@ class Decider {
       (void)prepared();  // refuses networks whose shapes depend on data
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
-      report_.candidates.push_back({Precision::bf16, 0, 0, 0, 0, error.what()});
+      report_.candidates.push_back({Precision::bf16, 0, 0, 0, 0, 0, error.what()});
       return;
     }
-    std::vector<std::string> names;
     for (const ir::Node& node : prepared().nodes)
-      if (node.op == "Conv" || node.op == "ConvTranspose") names.push_back(layer_name(prepared(), node));
-    report_.layers = std::max(report_.layers, static_cast<int>(names.size()));
+      if (node.op == "Conv" || node.op == "ConvTranspose")
+        convolutions_.push_back(layer_name(prepared(), node));
+    report_.layers = std::max(report_.layers, static_cast<int>(convolutions_.size()));
+    halves_ = search(
+        fp32_, convolutions_, [&](const std::vector<std::string>& single) { return in_halves(single); },
+        good);
+  }
+
+  Variant in_halves(const std::vector<std::string>& fp32_layers) const {
+    Variant variant;
+    variant.precision = Precision::bf16;
+    variant.fp32_layers = fp32_layers;
+    variant.lowered = static_cast<int>(convolutions_.size() - fp32_layers.size());
+    variant.plan = compile(graph_, options_of(Precision::bf16, fp32_layers));
+    return variant;
+  }
+
+  // ---- bf16 with kernels that err more
+
+  /// Layers for which `coarse` has another kernel.
+  static std::vector<std::string> coarse_layers(const Variant& exact, const Variant& coarse) {
+    std::map<std::string, std::string_view> kernels;
+    const auto steps_of = [](const Variant& variant) -> const auto& { return variant.plan->compiled.steps; };
+    for (const compiler::Step& step : steps_of(exact))
+      if (step.kernel != nullptr) kernels[step.name] = step.kernel->name;
+    std::vector<std::string> names;
+    for (const compiler::Step& step : steps_of(coarse)) {
+      const auto found = kernels.find(step.name);
+      if (step.kernel != nullptr && found != kernels.end() && found->second != step.kernel->name)
+        names.push_back(step.name);
+    }
+    return names;
+  }
+
+  /// Beside what try_halves left in bf16, if that was within the budget.
+  void try_coarse(std::vector<std::pair<Variant, Agreement>>& good) {
+    if (!halves_) return;
+    Variant exact = in_halves(*halves_);
+    exact.name = "bf16";
+    const auto make_of = [&](const std::vector<std::string>& exact_layers) {
+      Variant variant = exact;
+      variant.coarse = true;
+      variant.exact_layers = exact_layers;
+      variant.plan = compile(graph_, options_of(Precision::bf16, exact.fp32_layers, true, exact_layers));
+      return variant;
+    };
+    const std::vector<std::string> names = coarse_layers(exact, make_of({}));
     search(
-        Precision::bf16, names,
-        [&](const std::vector<std::string>& single) {
-          Variant variant{Precision::bf16, single, std::nullopt, nullptr,
-                          static_cast<int>(names.size() - single.size())};
-          variant.plan = compile(graph_, options_of(Precision::bf16, single));
+        exact, names,
+        [&](const std::vector<std::string>& exact_layers) {
+          Variant variant = make_of(exact_layers);
+          variant.coarse_layers = static_cast<int>(names.size() - exact_layers.size());
           return variant;
         },
         good);
@@ -250,14 +303,19 @@ class Decider {
 
   using Make = std::function<Variant(const std::vector<std::string>&)>;
 
-  /// Lowers all layers, then takes back those that cost most for what they save, until the budget holds.
-  void search(Precision precision, const std::vector<std::string>& names, const Make& make,
-              std::vector<std::pair<Variant, Agreement>>& good) {
-    if (names.empty()) return;
+  /// Lowers all layers of `base`, then takes back those that cost most for what they save, until the budget
+  /// holds. Returns the layers that the budget had taken back; nothing where no part of it is within it.
+  std::optional<std::vector<std::string>> search(const Variant& base, const std::vector<std::string>& names,
+                                                 const Make& make,
+                                                 std::vector<std::pair<Variant, Agreement>>& good) {
+    if (names.empty()) return std::nullopt;
+    const std::string not_faster = "not faster than " + std::string(base.name);
     Variant all = make({});
+    const Precision precision = all.precision;
     const Agreement agreement = agreement_of(*all.plan);
+    const bool holds_whole = within_budget(agreement);
     // What is not faster even without a budget need not be looked at layer by layer, unless some layers are.
-    const std::map<std::string, double> lowered = step_times(all), single = step_times(fp32_);
+    const std::map<std::string, double> lowered = step_times(all), single = step_times(base);
     std::vector<std::string> losers;
     double won = 0;
     for (const std::string& name : names) {
@@ -268,23 +326,23 @@ class Decider {
       else
         won += a->second - b->second;
     }
-    const Race race = race_of({&fp32_, &all});
+    const Race race = race_of({&base, &all});
     const bool faster = race.faster(1, 0);
     const bool could_be = won > 0.05 * race.median_ns(0) && !losers.empty() && losers.size() < names.size();
     if (within_budget(agreement) && faster) {
       good.emplace_back(std::move(all), agreement);
-      if (!could_be) return;
+      if (!could_be) return std::vector<std::string>{};
     } else if (!faster && !could_be) {
-      note(all, agreement, race.median_ns(1) / 1e6, "not faster than fp32");
-      return;
+      note(all, agreement, race.median_ns(1) / 1e6, not_faster);
+      return holds_whole ? std::optional(std::vector<std::string>{}) : std::nullopt;
     } else if (!within_budget(agreement)) {
       note(all, agreement, race.median_ns(1) / 1e6, "changes too much");
     } else {
-      note(all, agreement, race.median_ns(1) / 1e6, "not faster than fp32");
+      note(all, agreement, race.median_ns(1) / 1e6, not_faster);
     }
     // Layers that save nothing go back at once, unless the budget alone is the trouble: then error counts
     // too.
-    std::vector<std::string> order = reverting_order(gains(names, make, single, lowered));
+    std::vector<std::string> order = reverting_order(gains(base, names, make, single, lowered));
     std::vector<std::string> first;
     if (within_budget(agreement) || !faster) {
       const auto loses = [&](const std::string& name) {
@@ -294,7 +352,7 @@ class Decider {
       std::erase_if(order, loses);
     }
     std::map<std::size_t, std::pair<Variant, Agreement>> tried;
-    say("looking for layers to leave in fp32");
+    say("looking for layers to leave in " + std::string(base.name));
     const auto with = [&](const std::vector<std::string>& more) {
       std::vector<std::string> fp32_layers = first;
       fp32_layers.insert(fp32_layers.end(), more.begin(), more.end());
@@ -308,19 +366,20 @@ class Decider {
       return holds;
     };
     const std::optional<std::vector<std::string>> reverted = revert_until(order, fits);
-    if (reverted) {
+    if (reverted)
       good.push_back(std::move(tried.at(reverted->size())));
-    } else {
-      report_.candidates.push_back({precision, 0, 0, 0, 0, "no part of it is within the budget"});
-    }
+    else if (!holds_whole)
+      report_.candidates.push_back({precision, 0, 0, 0, 0, 0, "no part of it is within the budget"});
+    if (holds_whole) return std::vector<std::string>{};
+    return reverted ? std::optional(with(*reverted)) : std::nullopt;
   }
 
   /// The error that each layer brings when it alone is lowered, and the time that it saves.
-  std::vector<LayerGain> gains(const std::vector<std::string>& names, const Make& make,
+  std::vector<LayerGain> gains(const Variant& base, const std::vector<std::string>& names, const Make& make,
                                const std::map<std::string, double>& single,
                                const std::map<std::string, double>& lowered) {
     const std::span<const Sample> probe(measured_.data(), 1);
-    const std::span<const Sample> expected(expected_.data(), 1);
+    const std::vector<Sample> expected = run_measured(*base.plan, probe);
     std::vector<LayerGain> result;
     const Clock::time_point start = Clock::now();
     std::size_t group = 1;
@@ -350,25 +409,32 @@ class Decider {
   }
 
   void note(const Variant& variant, const Agreement& agreement, double ms, std::string verdict) {
-    report_.candidates.push_back({variant.precision, variant.lowered, agreement.mask_change,
-                                  report_.labelled ? report_.fp32_miou - agreement.miou : 0, ms,
-                                  std::move(verdict)});
+    report_.candidates.push_back(
+        {variant.precision, variant.lowered, variant.coarse_layers, agreement.mask_change,
+         report_.labelled ? report_.fp32_miou - agreement.miou : 0, ms, std::move(verdict)});
   }
 
   Decision made(const Variant& variant, const Agreement& agreement, std::string verdict) {
     note(variant, agreement, 0, std::move(verdict));
-    Decision decision{variant.precision, variant.fp32_layers, variant.recipe.value_or(Recipe{}), report_};
+    Decision decision{variant.precision,
+                      variant.fp32_layers,
+                      variant.coarse,
+                      variant.exact_layers,
+                      variant.recipe.value_or(Recipe{}),
+                      report_};
     decision.report.used = variant.precision;
     decision.report.lowered = variant.lowered;
     decision.report.fp32_layers = variant.fp32_layers;
+    decision.report.coarse = variant.coarse_layers;
+    decision.report.exact_layers = variant.exact_layers;
     decision.report.mask_change = agreement.mask_change;
     decision.report.miou = agreement.miou;
     return decision;
   }
 
   Decision as_it_is(std::string verdict) {
-    report_.candidates.push_back({Precision::fp32, 0, 0, 0, report_.fp32_run_ms, std::move(verdict)});
-    Decision decision{Precision::fp32, {}, {}, report_};
+    report_.candidates.push_back({Precision::fp32, 0, 0, 0, 0, report_.fp32_run_ms, std::move(verdict)});
+    Decision decision{Precision::fp32, {}, false, {}, {}, report_};
     decision.report.miou = report_.fp32_miou;
     decision.report.run_ms = report_.fp32_run_ms;
     return decision;
@@ -384,7 +450,8 @@ class Decider {
   std::vector<std::vector<std::int32_t>> labels_;
   std::optional<ir::Graph> prepared_;
   std::optional<Recipe> whole_;
-  std::vector<std::string> all_layers_;
+  std::vector<std::string> all_layers_, convolutions_;
+  std::optional<std::vector<std::string>> halves_;  // layers without which bf16 is within the budget
 };
 
 void write_names(ArchiveWriter& out, const std::vector<std::string>& names) {
@@ -426,12 +493,16 @@ void write_decision(ArchiveWriter& out, const Decision& decision) {
   const PrecisionReport& r = decision.report;
   out.number(decision.precision);
   write_names(out, decision.fp32_layers);
+  out.number(static_cast<std::uint8_t>(decision.coarse));
+  write_names(out, decision.exact_layers);
   write_recipe(out, decision.recipe);
   out.number(r.asked);
   out.number(r.used);
   out.number(std::int64_t{r.layers});
   out.number(std::int64_t{r.lowered});
   write_names(out, r.fp32_layers);
+  out.number(std::int64_t{r.coarse});
+  write_names(out, r.exact_layers);
   out.number(std::int64_t{r.calibration_pictures});
   out.number(std::int64_t{r.measured_pictures});
   for (const double x : {r.mask_change, r.miou, r.fp32_miou, r.run_ms, r.fp32_run_ms}) out.number(x);
@@ -440,6 +511,7 @@ void write_decision(ArchiveWriter& out, const Decision& decision) {
   for (const PrecisionReport::Candidate& c : r.candidates) {
     out.number(c.precision);
     out.number(std::int64_t{c.lowered});
+    out.number(std::int64_t{c.coarse});
     for (const double x : {c.mask_change, c.miou_drop, c.run_ms}) out.number(x);
     out.text(c.verdict);
   }
@@ -451,19 +523,23 @@ Decision read_decision(ArchiveReader& in) {
   const auto count = [&] { return static_cast<int>(in.number<std::int64_t>()); };
   decision.precision = in.choice(Precision::automatic);
   decision.fp32_layers = read_names(in);
+  decision.coarse = in.flag();
+  decision.exact_layers = read_names(in);
   decision.recipe = read_recipe(in);
   r.asked = in.choice(Precision::automatic);
   r.used = in.choice(Precision::automatic);
   r.layers = count(), r.lowered = count();
   r.fp32_layers = read_names(in);
+  r.coarse = count();
+  r.exact_layers = read_names(in);
   r.calibration_pictures = count(), r.measured_pictures = count();
   for (double* x : {&r.mask_change, &r.miou, &r.fp32_miou, &r.run_ms, &r.fp32_run_ms})
     *x = in.number<double>();
   r.labelled = in.flag();
-  r.candidates.resize(in.count(5 * sizeof(std::uint64_t) + 1));
+  r.candidates.resize(in.count(6 * sizeof(std::uint64_t) + 1));
   for (PrecisionReport::Candidate& c : r.candidates) {
     c.precision = in.choice(Precision::automatic);
-    c.lowered = count();
+    c.lowered = count(), c.coarse = count();
     for (double* x : {&c.mask_change, &c.miou_drop, &c.run_ms}) *x = in.number<double>();
     c.verdict = in.text();
   }

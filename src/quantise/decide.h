@@ -42,6 +42,8 @@ struct Question {
 struct Decision {
   Precision precision = Precision::fp32;  ///< fp32, bf16, or int8: then `recipe` makes the network
   std::vector<std::string> fp32_layers;   ///< of bf16
+  bool coarse = false;                    ///< of bf16, but for `exact_layers`
+  std::vector<std::string> exact_layers;
   Recipe recipe;
   PrecisionReport report;
 };

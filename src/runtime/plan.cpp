@@ -29,6 +29,12 @@ std::string key_of(const compiler::Target& target, const compiler::Options& opti
   for (const Shape& shape : options.input_shapes) key += " " + shape_string(shape);
   key += fmt::format(" -{} {}", fmt::join(disabled, ","), options.max_memory);
   for (const std::string& name : single) key += fmt::format(" {}:{}", name.size(), name);
+  if (options.coarse) {
+    std::vector<std::string> exact = options.exact_layers;
+    std::sort(exact.begin(), exact.end());
+    key += " coarse";
+    for (const std::string& name : exact) key += fmt::format(" {}:{}", name.size(), name);
+  }
   return key;
 }
 
@@ -124,6 +130,7 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
   check_precision(options.precision, wanted.isa);
   wanted.precision = options.precision;
   wanted.fp32_layers = options.fp32_layers;
+  wanted.coarse = options.coarse, wanted.exact_layers = options.exact_layers;
   wanted.disabled_passes = options.disabled_passes;
   if (options.max_memory < 0)
     throw Error(ErrorCode::invalid_argument,

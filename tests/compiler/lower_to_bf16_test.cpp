@@ -107,6 +107,33 @@ TEST(LowerToBf16, ResidualsGatesAndBlocks) {
     }
 }
 
+TEST(LowerToBf16, CoarseLayersAreThoseThatMayBe) {
+  GraphMaker m;
+  Id x = m.input("x", {1, 3, 8, 8});
+  x = m.conv(m.conv(m.conv(m.conv(x, 3, 8), 8, 8), 8, 8, 1), 8, 8, 3, 2);  // 3x3, 3x3, 1x1, 3x3 with stride 2
+  const ir::Graph g = m.finish({m.conv(m.conv(m.conv(x, 8, 8, 3, 1, 8), 8, 8), 8, 2, 1)});
+  std::vector<std::string> convolutions;
+  for (const ir::Node& node : g.nodes)
+    if (node.op == "Conv")
+      convolutions.push_back(node.name.empty() ? g.value(node.outputs[0]).name : node.name);
+  const auto marked = [&](const Options& options) {
+    std::vector<bool> result;
+    for (const ir::Node& node : lowered(g, options).nodes)
+      if (node.op == "Conv") result.push_back(node.integer("coarse", 0) != 0);
+    return result;
+  };
+  Options options = narrow();
+  EXPECT_EQ(marked(options), (std::vector<bool>{false, false, false, false, false, false, false}));
+  options.coarse = true;
+  EXPECT_EQ(marked(options), (std::vector<bool>{true, true, false, false, false, true, false}));
+  options.exact_layers = {convolutions[1]};
+  EXPECT_EQ(marked(options), (std::vector<bool>{true, false, false, false, false, true, false}));
+  options.fp32_layers = {convolutions[5]};
+  EXPECT_EQ(marked(options), (std::vector<bool>{true, false, false, false, false, false, false}));
+  options.precision = Precision::fp32;
+  EXPECT_EQ(marked(options), (std::vector<bool>{false, false, false, false, false, false, false}));
+}
+
 TEST(LowerToBf16, MoversTakeOneType) {
   GraphMaker m;
   const Id x = m.input("x", {1, 3, 8, 8});

@@ -333,7 +333,7 @@ Problem make_problem(const ConvCase& c) {
   a["group"] = c.groups;
   if (c.transposed) a["output_padding"] = c.output_padding;
   a["activation"] = c.activation;
-  a["coarse"] = std::int64_t{1};  // kernels that are less exact too
+  a["coarse"] = std::int64_t{c.coarse};
   a["activation_alpha"] = c.alpha;
   a["activation_beta"] = c.beta;
 

@@ -25,6 +25,7 @@ struct ConvCase {
   std::int64_t src_gap = 0, dst_gap = 0,
                residual_gap = 0;  ///< floats between one pixel's channels and the next pixel's
   bool in_place = false;          ///< the output lies over the residual
+  bool coarse = true;             ///< kernels that err more may take it
   bool src_bf16 = false, dst_bf16 = false, residual_bf16 = false;  ///< else float32
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/half.h"
 #include "compiler/target.h"
 #include "cpu/emulated_target.h"
 #include "cpu/target.h"
@@ -21,9 +22,9 @@ using compiler::KernelDesc;
 using compiler::Layout;
 using compiler::TensorDesc;
 
-TensorDesc picture(Shape dims) {
+TensorDesc picture(Shape dims, DType dtype = DType::f32) {
   TensorDesc desc;
-  desc.dtype = DType::f32;
+  desc.dtype = dtype;
   desc.present = true;
   desc.layout = Layout::channels_last;
   desc.strides = compiler::dense_strides(dims, Layout::channels_last);
@@ -31,27 +32,38 @@ TensorDesc picture(Shape dims) {
   return desc;
 }
 
-// Floats from a 64-byte boundary on, plus `shift`.
+// Elements from a 64-byte boundary on, plus `shift`.
+template <class T>
 struct Aligned {
-  Aligned(std::size_t count, std::size_t shift, float value) : storage(count + shift + 32, value) {
+  Aligned(std::size_t count, std::size_t shift, T value) : storage(count + shift + 64, value) {
     void* p = storage.data();
-    std::size_t space = storage.size() * sizeof(float);
-    data = static_cast<float*>(std::align(64, (count + shift) * sizeof(float), p, space)) + shift;
+    std::size_t space = storage.size() * sizeof(T);
+    data = static_cast<T*>(std::align(64, (count + shift) * sizeof(T), p, space)) + shift;
   }
-  std::vector<float> storage;
-  float* data;
+  std::vector<T> storage;
+  T* data;
 };
+
+template <class T>
+T stored(float x) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return x;
+  else
+    return to_bfloat16(x);
+}
 
 // A result larger than the caches is streamed where it starts at a whole vector, and stored as ever where
 // not; the input of one block of tiles is asked for while the one before is multiplied. Neither may show.
-TEST(Winograd, LargeResultsAreStreamed) {
-  const std::int64_t channels = 56, filters = 208, h = 187, w = 171;
+template <class T>
+void check_streams(DType dtype, std::int64_t filters, std::string_view kernels, int at_least) {
+  const std::int64_t channels = 56, h = 187, w = 171;
   ir::Node node;
   node.op = "Conv";
   node.attributes["strides"] = node.attributes["dilations"] = std::vector<std::int64_t>{1, 1};
   node.attributes["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
   node.attributes["group"] = std::int64_t{1};
   node.attributes["activation"] = std::string("relu");
+  node.attributes["coarse"] = std::int64_t{1};
   std::mt19937 random(3);
   std::uniform_real_distribution<float> uniform(-1, 1);
   const auto filled = [&](Shape shape) {
@@ -60,19 +72,21 @@ TEST(Winograd, LargeResultsAreStreamed) {
     return t;
   };
   const Tensor weights = filled({filters, channels, 3, 3}), bias = filled({filters}),
-               x = filled({h, w, channels});
+               values = filled({h, w, channels});
+  Tensor x(dtype, values.shape());
+  for (std::int64_t i = 0; i < x.count(); ++i) x.data<T>()[i] = stored<T>(values.data<float>()[i]);
   TensorDesc constant_weights = picture(weights.shape()), constant_bias;
   constant_bias.present = true;
-  const std::vector<TensorDesc> inputs = {picture({1, channels, h, w}), constant_weights, constant_bias, {}};
+  const std::vector<TensorDesc> inputs = {
+      picture({1, channels, h, w}, dtype), constant_weights, constant_bias, {}};
   const std::vector<const Tensor*> constants = {nullptr, &weights, &bias, nullptr};
-  const std::vector<TensorDesc> outputs = {picture({1, filters, h, w})};
+  const std::vector<TensorDesc> outputs = {picture({1, filters, h, w}, dtype)};
   const compiler::KernelQuery query{node, inputs, constants, outputs, compiler::Precision::fp32};
   const auto count = static_cast<std::size_t>(h * w * filters);
   int ran = 0;
   for (const compiler::Target* target : {&cpu::target(), &cpu::emulated_target()})
     for (const KernelDesc* kernel : target->kernels(detected_isa())) {
-      if (kernel->name.find("winograd") == std::string_view::npos || kernel->can_run(query) != nullptr)
-        continue;
+      if (kernel->name.find(kernels) == std::string_view::npos || kernel->can_run(query) != nullptr) continue;
       const compiler::PreparedKernel prepared = kernel->prepare(query);
       // Of whole tiles: the products, and a few operations a value for the transforms.
       const bool small = kernel->name.find("winograd4") != std::string_view::npos;
@@ -80,8 +94,9 @@ TEST(Winograd, LargeResultsAreStreamed) {
           small ? 47 * 43 * 36 * channels * filters : 32 * 29 * 64 * channels * filters;
       EXPECT_GT(prepared.multiply_adds, products) << kernel->name;
       EXPECT_LT(prepared.multiply_adds, products + products / 5) << kernel->name;
-      const auto run = [&](float* dst, std::int64_t step) {
-        Aligned shared(prepared.shared_scratch / sizeof(float), 0, 0),
+      const T unwritten = stored<T>(-7);
+      const auto run = [&](T* dst, std::int64_t step) {
+        Aligned<float> shared(prepared.shared_scratch / sizeof(float), 0, 0),
             scratch(prepared.thread_scratch / sizeof(float), 0, 0);
         const void* const src[] = {x.raw(), nullptr, nullptr, nullptr};
         void* const to[] = {dst};
@@ -90,16 +105,25 @@ TEST(Winograd, LargeResultsAreStreamed) {
             kernel->fn({prepared.state.get(), src, to, scratch.data, shared.data, static_cast<int>(phase),
                         task, std::min(prepared.phase_tasks[phase], task + step), nullptr});
       };
-      Aligned streamed(count + 16, 0, -7), stored(count + 16, 1, -7);
+      const auto same = [&](const T& a) { return std::memcmp(&a, &unwritten, sizeof a) == 0; };
+      Aligned<T> streamed(count + 16, 0, unwritten), stored_plainly(count + 16, 1, unwritten);
       run(streamed.data, 5);
-      run(stored.data, 1 << 30);
-      EXPECT_EQ(std::memcmp(streamed.data, stored.data, count * sizeof(float)), 0) << kernel->name;
-      for (std::size_t i = count; i < count + 16; ++i)
-        EXPECT_EQ(streamed.data[i], -7) << kernel->name << " wrote behind its output";
-      EXPECT_EQ(std::count(streamed.data, streamed.data + count, -7.0f), 0) << kernel->name;
+      run(stored_plainly.data, 1 << 30);
+      EXPECT_EQ(std::memcmp(streamed.data, stored_plainly.data, count * sizeof(T)), 0) << kernel->name;
+      EXPECT_TRUE(std::all_of(streamed.data + count, streamed.data + count + 16, same))
+          << kernel->name << " wrote behind its output";
+      EXPECT_TRUE(std::none_of(streamed.data, streamed.data + count, same)) << kernel->name;
       ++ran;
     }
-  EXPECT_GE(ran, 4);
+  EXPECT_GE(ran, at_least);
+}
+
+TEST(Winograd, LargeResultsAreStreamed) { check_streams<float>(DType::f32, 208, "winograd", 4); }
+
+// Half as many bytes a value: blocks of filters begin within a line.
+TEST(Winograd, LargeResultsOfBFloat16AreStreamed) {
+  check_streams<BFloat16>(DType::bf16, 416, "winograd4.avx512_bf16", 1);
+  check_streams<BFloat16>(DType::bf16, 480, "winograd4.avx512_bf16", 1);
 }
 
 }  // namespace

@@ -82,6 +82,15 @@ TEST(Winograd, GapsResidualsActivationsBatches) {
          .beta = 1.0f});
 }
 
+// What errs more is not taken by those who did not ask for it.
+TEST(Winograd, CoarseKernelsHaveToBeAskedFor) {
+  ConvCase c{.channels = 32, .filters = 32, .in_h = 12, .in_w = 12, .pads = {1, 1, 1, 1}};
+  const char* const name = "conv.winograd4.avx512_bf16.bf16.emulated";
+  EXPECT_THAT(check_conv_kernels(c), ::testing::Contains(name));
+  c.coarse = false;
+  EXPECT_THAT(check_conv_kernels(c), ::testing::Not(::testing::Contains(name)));
+}
+
 // Sums of more than one slice of channels, products of more than one panel of filters.
 TEST(Winograd, SlicesAndPanels) {
   check({.batch = 2,

@@ -136,6 +136,45 @@ TEST(Decide, WhatIsNotFasterIsNotUsed) {
   EXPECT_GE(decision.report.candidates.size(), 2u);
 }
 
+TEST(Decide, CoarseLayersAreThoseThatTheBudgetBears) {
+  if (active_isa() < Isa::avx512_bf16) GTEST_SKIP() << "no products of bfloat16 here";
+  testing::ConvMaker m;
+  const Shape picture{1, 64, 64, 64};
+  auto x = m.input("picture", picture);
+  for (int i = 0; i < 4; ++i) x = m.relu(m.fair_conv(x, 64, 64));
+  const ir::Graph graph = m.finish({m.fair_conv(x, 64, 3, 1)});
+  Question q;
+  q.asked = Precision::automatic;
+  q.rule.kind = LabelRule::Kind::classes;
+  q.calibration = testing::smooth_samples(picture, 2);
+  q.machine = machine();
+  q.budget.mask_change = 1;
+  const Decision free = decide(graph, {picture}, q);
+  std::string seen;
+  for (const PrecisionReport::Candidate& c : free.report.candidates)
+    seen +=
+        std::string(precision_name(c.precision)) + " " + std::to_string(c.coarse) + " " + c.verdict + "; ";
+  EXPECT_THAT(free.report.candidates,
+              Contains(::testing::Field(&PrecisionReport::Candidate::coarse, ::testing::Gt(0))))
+      << seen;
+  EXPECT_EQ(free.report.coarse > 0, free.coarse) << seen;
+  q.budget.mask_change = 0;
+  const Decision none = decide(graph, {picture}, q);
+  EXPECT_FALSE(none.coarse && none.report.mask_change > 0);
+  // Both are read back.
+  for (const Decision& decision : {free, none}) {
+    ArchiveWriter out;
+    write_decision(out, decision);
+    ArchiveReader in(out.bytes());
+    const Decision again = read_decision(in);
+    EXPECT_EQ(in.left(), 0u);
+    EXPECT_EQ(again.coarse, decision.coarse);
+    EXPECT_EQ(again.exact_layers, decision.exact_layers);
+    EXPECT_EQ(again.report.coarse, decision.report.coarse);
+    EXPECT_EQ(again.report.exact_layers, decision.report.exact_layers);
+  }
+}
+
 TEST(Decide, NetworksWithoutKernelsOfBytesStayAsTheyAre) {
   testing::GraphMaker m;
   const auto x = m.input("x", {1, 3, 8, 8});

@@ -60,6 +60,17 @@ std::vector<std::size_t> data_slots(const Node& node, Kind kind) {
   return slots;
 }
 
+/// The name by which layers are known: a node's own, else that of what it returns.
+const std::string& layer_name(const ir::Graph& graph, const Node& node) {
+  return node.name.empty() && !node.outputs.empty() && node.outputs[0] != ir::kNoValue
+             ? graph.value(node.outputs[0]).name
+             : node.name;
+}
+
+bool one_of_names(const std::string& name, const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 class Narrowing {
  public:
   Narrowing(ir::Graph& graph, const std::vector<std::string>& wide_layers)
@@ -87,10 +98,7 @@ class Narrowing {
   }
 
   bool keeps(const Node& node, const std::vector<std::string>& names) const {
-    const std::string& name = node.name.empty() && !node.outputs.empty() && node.outputs[0] != ir::kNoValue
-                                  ? graph_.value(node.outputs[0]).name
-                                  : node.name;
-    return std::find(names.begin(), names.end(), name) != names.end();
+    return one_of_names(layer_name(graph_, node), names);
   }
 
   // A picture of more than one pixel; single ones are gates and means.
@@ -281,11 +289,28 @@ class Narrowing {
   std::map<ValueId, ValueId> converted_;
 };
 
+// Kernels that err more take nothing else.
+void mark_coarse(ir::Graph& graph, const Options& options) {
+  const auto narrow = [&](ValueId id) { return id != ir::kNoValue && graph.value(id).dtype == DType::bf16; };
+  for (Node& node : graph.nodes) {
+    if (node.op != "Conv" || !node.has_input(1) || !(narrow(node.inputs[0]) || narrow(node.outputs[0])))
+      continue;
+    const Shape* weights = known_shape(graph, node.inputs[1]);
+    if (weights == nullptr || weights->size() != 4 || (*weights)[2] != 3 || (*weights)[3] != 3) continue;
+    if (node.integer("group", 1) != 1 || node.integers("strides", {1, 1}) != std::vector<std::int64_t>{1, 1})
+      continue;
+    const std::string& name = layer_name(graph, node);
+    if (one_of_names(name, options.fp32_layers) || one_of_names(name, options.exact_layers)) continue;
+    node.attributes["coarse"] = std::int64_t{1};
+  }
+}
+
 }  // namespace
 
 void lower_to_bf16(ir::Graph& graph, const Options& options) {
   if (options.precision != Precision::bf16) return;
   Narrowing(graph, options.fp32_layers).apply();
+  if (options.coarse) mark_coarse(graph, options);
 }
 
 }  // namespace saccade::compiler

@@ -202,6 +202,15 @@ struct Int {
   store(p + kLanes, b);
 #endif
 }
+/// As store_pair past the caches, on a 64-byte boundary.
+[[gnu::always_inline]] inline void stream_pair(Bf16* p, Vec a, Vec b) {
+#ifdef __AVX512BF16__
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(p),
+                      reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(b.v, a.v)));
+#else
+  store_pair(p, a, b);
+#endif
+}
 #ifdef __AVX512BF16__
 /// c + the products of the two bfloat16 of each word: the upper ones are added first, each sum rounded;
 /// denormal numbers count as zeros.

@@ -262,6 +262,7 @@ struct Int {
   store(p, a);
   store(p + kLanes, b);
 }
+[[gnu::always_inline]] inline void stream_pair(Bf16* p, Vec a, Vec b) { store_pair(p, a, b); }
 /// Denormal numbers as zeros of their sign.
 [[gnu::always_inline]] inline __m256 flush(__m256 a) {
   const __m256 sign = _mm256_set1_ps(-0.0f);

@@ -165,14 +165,27 @@ inline Extent extent_of(const WinogradBf16State& s, WinogradTile tile) {
   return {static_cast<int>(smaller(rows, kTile)), static_cast<int>(smaller(columns, kTile))};
 }
 
-[[gnu::always_inline]] inline void store_line(Bf16* d, Vec a, Vec b) { store_pair(d, a, b); }
+/// Two vectors of filters of a pixel; with kStream past the caches.
+template <bool kStream>
+[[gnu::always_inline]] inline void store_line(Bf16* d, Vec a, Vec b) {
+  if constexpr (kStream)
+    stream_pair(d, a, b);
+  else
+    store_pair(d, a, b);
+}
+template <bool kStream>
 [[gnu::always_inline]] inline void store_line(float* d, Vec a, Vec b) {
-  store(d, a);
-  store(d + kLanes, b);
+  if constexpr (kStream) {
+    stream(d, a);
+    stream(d + kLanes, b);
+  } else {
+    store(d, a);
+    store(d + kLanes, b);
+  }
 }
 
 /// Two whole vectors of filters of a whole tile, under a clamp.
-template <class Result>
+template <bool kStream, class Result>
 [[gnu::always_inline]] inline void scatter_pair(const WinogradBf16State& s, const float* sums,
                                                 std::int64_t position_step, std::int64_t filter, Vec low,
                                                 Vec high, Result* dst) {
@@ -188,8 +201,8 @@ template <class Result>
     transform_row(second, i, y1);
 #pragma GCC unroll 4
     for (int j = 0; j < kTile; ++j)
-      store_line(dst + i * row + j * column, clamp(low, high, y0[j] + bias0),
-                 clamp(low, high, y1[j] + bias1));
+      store_line<kStream>(dst + i * row + j * column, clamp(low, high, y0[j] + bias0),
+                          clamp(low, high, y1[j] + bias1));
   }
 }
 
@@ -197,7 +210,7 @@ template <class Result>
 template <class Residual, class Result>
 inline void scatter_tile(const WinogradBf16State& s, const float* sums, std::int64_t position_step,
                          WinogradTile tile, std::int64_t filter, std::int64_t width, const Residual* residual,
-                         Result* dst) {
+                         Result* dst, bool streamed) {
   const Extent extent = extent_of(s, tile);
   const Vec low = lower_bound(s.epilogue), high = upper_bound(s.epilogue);
   const std::int64_t corner = static_cast<std::int64_t>(tile.y) * s.out_w + tile.x;
@@ -205,8 +218,11 @@ inline void scatter_tile(const WinogradBf16State& s, const float* sums, std::int
       residual == nullptr && is_clamp(s.epilogue) && extent.rows == kTile && extent.columns == kTile;
   for (std::int64_t c = 0; c < width;) {
     if (plain && c + 2 * kLanes <= width && filter + c + 2 * kLanes <= s.filters) {
-      scatter_pair(s, sums + c, position_step, filter + c, low, high,
-                   dst + corner * s.dst_pixel + filter + c);
+      Result* const corner_at = dst + corner * s.dst_pixel + filter + c;
+      if (streamed && (filter + c) * static_cast<std::int64_t>(sizeof(Result)) % 64 == 0)
+        scatter_pair<true>(s, sums + c, position_step, filter + c, low, high, corner_at);
+      else
+        scatter_pair<false>(s, sums + c, position_step, filter + c, low, high, corner_at);
       c += 2 * kLanes;
       continue;
     }

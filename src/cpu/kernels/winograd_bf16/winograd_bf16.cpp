@@ -132,6 +132,8 @@ constexpr std::int64_t kNearWords = 4 * 1024 * 1024, kStageWords = 5 * 1024 * 10
 constexpr std::int64_t kPanelFilters = 64;
 // Inputs of a picture that do not come from a second-level cache.
 constexpr std::int64_t kFarBytes = 4 * 1024 * 1024;
+// Results of which little would be left in a third-level cache when they are read.
+constexpr std::int64_t kStreamBytes = 24 * 1024 * 1024;
 
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
@@ -153,7 +155,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t tile_step = tile_words(s.words);
   // What of the filters is multiplied with a block of tiles before its sums are transformed depends on the
   // weights alone, as these are packed so.
-  s.staged = kPositions * s.words * q.filters > kNearWords;
+  const bool staged = kPositions * s.words * q.filters > kNearWords;
+  s.order = staged ? WinogradOrder::stages : WinogradOrder::blocks;
   s.panels = std::min(s.blocks, (s.vectors * kLanes + kPanelFilters - 1) / kPanelFilters);
   for (std::int64_t p = 0; p < s.panels; ++p) {
     const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
@@ -168,7 +171,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.weights = packed->weights.data(), s.bias = packed->bias.data(), s.zeros = packed->zeros.data();
 
   PreparedKernel prepared;
-  if (s.staged) {
+  if (staged) {
     constexpr std::int64_t kMost = 64;
     const std::int64_t blocks = (s.tile_count + kMost - 1) / kMost;
     s.block_tiles = (s.tile_count + blocks - 1) / blocks;
@@ -189,12 +192,15 @@ PreparedKernel prepare(const KernelQuery& query) {
     prepared.phase_tasks = {q.batch * s.tasks};
   }
   s.ask_ahead = q.in_h * q.in_w * q.channels * (q.src_bf16 ? 2 : 4) >= kFarBytes;
+  const std::int64_t line = q.dst_bf16 ? 32 : 16;
+  s.stream = q.out_h * q.out_w * q.filters * (q.dst_bf16 ? 2 : 4) >= kStreamBytes &&
+             q.dst_pixel % line == 0 && q.dst_image % line == 0;
   // No two positions at the same place of a page.
-  s.position_step = (s.staged ? s.stage_tiles : s.block_tiles) * tile_step + 16;
+  s.position_step = (staged ? s.stage_tiles : s.block_tiles) * tile_step + 16;
   s.sums_step = s.block_tiles * s.panel_step + 16;
   const std::int64_t inputs = kPositions * s.position_step, sums = kPositions * s.sums_step;
-  prepared.thread_scratch = static_cast<std::size_t>(s.staged ? sums : inputs + sums) * 4;
-  prepared.shared_scratch = static_cast<std::size_t>(s.staged ? inputs : 0) * 4;
+  prepared.thread_scratch = static_cast<std::size_t>(staged ? sums : inputs + sums) * 4;
+  prepared.shared_scratch = static_cast<std::size_t>(staged ? inputs : 0) * 4;
   prepared.multiply_adds = q.batch * s.tile_count * tile_multiply_adds(q.channels, q.filters);
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.constants_used.assign(query.inputs.size(), true);

@@ -23,6 +23,11 @@ inline void gather_tile_of(const WinogradBf16State& s, const compiler::KernelArg
     gather_tile(s, static_cast<const float*>(src), tile, inputs, t);
 }
 
+/// Streams go to whole lines of memory; where a caller's buffer or a slice starts is known when it runs.
+inline bool streams(const WinogradBf16State& s, const compiler::KernelArgs& args) {
+  return s.stream && reinterpret_cast<std::uintptr_t>(args.dst[0]) % 64 == 0;
+}
+
 /// Residual and result of an image, of either type.
 template <class Residual, class Result>
 inline void scatter_typed_tile(const WinogradBf16State& s, const float* sums, std::int64_t position_step,
@@ -31,7 +36,7 @@ inline void scatter_typed_tile(const WinogradBf16State& s, const float* sums, st
   const Residual* r =
       s.has_residual ? static_cast<const Residual*>(args.src[3]) + image * s.residual_image : nullptr;
   scatter_tile(s, sums, position_step, tile, filter, width, r,
-               static_cast<Result*>(args.dst[0]) + image * s.dst_image);
+               static_cast<Result*>(args.dst[0]) + image * s.dst_image, streams(s, args));
 }
 inline void scatter_tile_of(const WinogradBf16State& s, const float* sums, std::int64_t position_step,
                             WinogradTile tile, std::int64_t filter, std::int64_t width,
@@ -104,6 +109,7 @@ inline void run_fused(const WinogradBf16State& s, const compiler::KernelArgs& ar
     }
     multiply_tiles(s, inputs, 0, tile, count, 0, s.panels, sums, args, image, wanted);
   }
+  if (streams(s, args)) stream_fence();
 }
 
 /// Phases alternate: 2i transforms the inputs of stage i, 2i + 1 multiplies them.
@@ -126,11 +132,12 @@ inline void run_staged(const WinogradBf16State& s, const compiler::KernelArgs& a
     multiply_tiles(s, inputs, t0, first_tile + t0, count, panel, panel + 1,
                    static_cast<float*>(args.thread_scratch), args, image, nothing);
   }
+  if (streams(s, args)) stream_fence();
 }
 
 inline void run_winograd(const compiler::KernelArgs& args) {
   const WinogradBf16State& s = *static_cast<const WinogradBf16State*>(args.state);
-  if (s.staged)
+  if (s.order == WinogradOrder::stages)
     run_staged(s, args);
   else
     run_fused(s, args);

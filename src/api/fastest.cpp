@@ -1,0 +1,48 @@
+// Where the choice of a precision meets the backend of this machine.
+#include <algorithm>
+#include <utility>
+
+#include "cpu/target.h"
+#include "pipeline/choose_precision.h"
+#include "quantise/decide.h"
+#include "quantise/derived_model.h"
+#include "quantise/selection.h"
+#include "runtime/model_impl.h"
+#include "saccade/error.h"
+#include "saccade/quantise.h"
+
+namespace saccade {
+
+Fastest fastest(const Model& model, std::span<const std::vector<Tensor>> samples,
+                const FastestOptions& options) {
+  const std::vector<Shape> shapes = runtime::resolve_shapes(model.impl(), options.compile);
+  const ir::Graph prepared = quantise::prepare(model.graph(), shapes, options.compile.disabled_passes);
+  const OutputSpec& spec = model.spec().output;
+  const auto& outputs = model.outputs();
+  const auto named = std::find_if(outputs.begin(), outputs.end(),
+                                  [&](const TensorInfo& t) { return t.name == spec.tensor; });
+  const auto index = static_cast<std::size_t>(named == outputs.end() ? 0 : named - outputs.begin());
+  const ir::Value& output = prepared.value(prepared.outputs.at(index));
+  quantise::Question question;
+  question.budget.mask_change = options.max_mask_change;
+  question.rule = pipeline::label_rule(spec, output.dtype, *output.shape, index, {});
+  question.calibration.assign(samples.begin(), samples.end());
+  question.disabled_passes = options.compile.disabled_passes;
+  const Isa isa = options.compile.max_isa ? std::min(*options.compile.max_isa, active_isa()) : active_isa();
+  question.machine = {&cpu::target(), isa, options.threads};
+  question.timing_threads = options.threads;
+  quantise::Decision decision = quantise::decide(model.graph(), shapes, question);
+  Fastest chosen{model, options.compile, std::move(decision.report)};
+  chosen.compile.precision = Precision::fp32;
+  if (decision.precision == Precision::int8) {
+    chosen.model = quantise::in_bytes(model, options.compile, decision.recipe);
+    return chosen;
+  }
+  chosen.compile.precision = decision.precision;
+  chosen.compile.fp32_layers = std::move(decision.fp32_layers);
+  chosen.compile.coarse = decision.coarse;
+  chosen.compile.exact_layers = std::move(decision.exact_layers);
+  return chosen;
+}
+
+}  // namespace saccade
