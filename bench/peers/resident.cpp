@@ -1,11 +1,13 @@
 // Saccade as a contender of bench/peers/run.py: loads a model, then runs bursts when asked (the protocol is
 // in contender.py).
 //
-//   bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE] [--max-mask-change SHARE]
+//   bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE]
+//                  [--max-mask-change SHARE] [--coarse yes]
 //
-// SHARE of the mask's pixels may differ from those in fp32 with --precision auto, which is decided on the
-// input. FILE holds the elements of the first input, row-major in its own type; other inputs, and all without
-// it, are random.
+// With --coarse, bf16 takes the kernels that err more for all layers that can (CompileOptions::coarse). SHARE
+// of the mask's pixels may differ from those in fp32 with --precision auto, which is decided on the input.
+// FILE holds the elements of the first input, row-major in its own type; other inputs, and all without it,
+// are random.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -37,6 +39,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   std::string model, precision = "fp32", input;
   double max_mask_change = 0.001;
+  bool coarse = false;
   int threads = 1;
   std::optional<Isa> isa;
 };
@@ -162,6 +165,7 @@ class Resident {
     const Model model = Model::load(options.model);
     if (*precision != Precision::int8 && *precision != Precision::automatic) {
       wanted.precision = *precision;
+      wanted.coarse = options.coarse;
       return model.compile(wanted);
     }
     // Calibrated on the input that is timed: how long bytes take does not depend on their ranges.
@@ -218,6 +222,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.precision = value;
     else if (key == "--input")
       options.input = value;
+    else if (key == "--coarse")
+      options.coarse = value == "yes";
     else if (key == "--max-mask-change")
       options.max_mask_change = std::stod(value);
     else
@@ -234,7 +240,7 @@ int main(int argc, char** argv) {
     if (!parse(argc, argv, options)) {
       std::fputs(
           "usage: bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE] "
-          "[--max-mask-change SHARE]\n",
+          "[--max-mask-change SHARE] [--coarse yes]\n",
           stderr);
       return 2;
     }
