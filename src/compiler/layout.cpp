@@ -78,6 +78,24 @@ void keep_planes(const ir::Graph& graph, std::vector<Layout>& layouts) {
   }
 }
 
+// Bytes that leave as real numbers change their order as bytes.
+void make_real_last(const ir::Graph& graph, std::vector<Layout>& layouts) {
+  std::vector<int> uses(graph.values.size(), 0);
+  for (const ir::Node& node : graph.nodes)
+    for (const ir::ValueId id : node.inputs)
+      if (id != ir::kNoValue) ++uses[static_cast<std::size_t>(id)];
+  for (const ir::Node& node : graph.nodes) {
+    if (!elementwise(node) || node.outputs.size() != 1) continue;
+    const ir::ValueId made = node.outputs[0];
+    const bool leaves = std::find(graph.outputs.begin(), graph.outputs.end(), made) != graph.outputs.end();
+    const bool bytes = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ir::ValueId id) {
+      return id != ir::kNoValue && (graph.value(id).constant || is_byte(graph.value(id).dtype));
+    });
+    if (leaves && bytes && uses[static_cast<std::size_t>(made)] == 0 && graph.value(made).dtype == DType::f32)
+      layouts[static_cast<std::size_t>(made)] = Layout::plain;
+  }
+}
+
 }  // namespace
 
 bool is_picture(const ir::Graph& graph, ir::ValueId id) {
@@ -119,6 +137,7 @@ std::vector<Layout> choose_layouts(const ir::Graph& graph) {
     }
   }
   keep_planes(graph, layouts);
+  make_real_last(graph, layouts);
   return layouts;
 }
 

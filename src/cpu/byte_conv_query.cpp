@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/quantised.h"
 #include "cpu/image.h"
@@ -126,7 +127,7 @@ ByteConvQuery read_byte_conv(const KernelQuery& query, bool with_weights) {
 
 StripPlan plan_strips(const ByteConvQuery& q, std::int64_t pitch, std::int64_t element, std::int64_t rows) {
   constexpr std::int64_t kNearBytes = 160 * 1024, kLine = 64, kPage = 4096;
-  constexpr std::int64_t kFewestColumns = 24;
+  constexpr std::int64_t kFewestColumns = 24, kWholeTiles = 12;  // which holds whole tiles
   StripPlan plan{};
   ByteStage& s = plan.stage;
   s.channels = q.channels, s.in_h = q.in_h, s.in_w = q.in_w;
@@ -146,11 +147,23 @@ StripPlan plan_strips(const ByteConvQuery& q, std::int64_t pitch, std::int64_t e
     return (r - 1) * q.stride_h + (q.kernel_h - 1) * q.dilation_h + 1;
   };
   const auto slots = [&](std::int64_t r) { return std::min(whole(r), r * q.kernel_h); };
-  plan.rows = std::clamp<std::int64_t>(rows, 1, q.out_h);
-  plan.columns = q.out_w;
-  while (plan.rows > 1 && slots(plan.rows) * slot_bytes(plan.columns) > kNearBytes) --plan.rows;
-  while (plan.columns > kFewestColumns && slots(plan.rows) * slot_bytes(plan.columns) > kNearBytes)
-    plan.columns = (plan.columns + 1) / 2;
+  // Of the strips that stay near, those that stage the fewest bytes: rows and columns where strips meet are
+  // staged twice.
+  const std::int64_t band = std::clamp<std::int64_t>(rows, 1, q.out_h);
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t r = band; r >= 1; --r) {
+    std::int64_t columns = q.out_w;
+    while (columns > kFewestColumns && slots(r) * slot_bytes(columns) > kNearBytes)
+      columns = std::max((columns - 1) / kWholeTiles * kWholeTiles, kFewestColumns);
+    const std::int64_t across = (q.out_w + columns - 1) / columns, rest = band % r;
+    const std::int64_t down = band / r * slots(r) + (rest > 0 ? slots(rest) : 0);
+    const double staged = static_cast<double>(down * (q.out_w * q.stride_w + across * s.reach_w));
+    if (slots(r) * slot_bytes(columns) > kNearBytes && r > 1) continue;
+    if (staged >= least) continue;
+    least = staged;
+    const std::int64_t even = ((q.out_w + across - 1) / across + kWholeTiles - 1) / kWholeTiles * kWholeTiles;
+    plan.rows = r, plan.columns = std::min(columns, even);
+  }
   s.gathered = whole(plan.rows) > plan.rows * q.kernel_h;
   s.slot_y = s.gathered ? q.kernel_h : q.stride_h;
   s.slot_ky = s.gathered ? 1 : q.dilation_h;

@@ -89,6 +89,7 @@ constexpr Emulation kEmulations[] = {
     {"reduce.whole_plane.avx512.bf16", emulated::reduce_lines_bf16},
     {"resize.double.avx512.fp32", emulated::resize_double},
     {"resize.corners.avx512.fp32", emulated::resize_corners},
+    {"resize.corners.planar.avx512.fp32", emulated::resize_planar_corners},
     {"resize.planar.avx512.fp32", emulated::resize_planar},
     {"resize.taps.avx512.fp32", emulated::resize_taps},
     {"resize.double.avx512.bf16", emulated::resize_double_bf16},

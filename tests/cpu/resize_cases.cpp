@@ -66,10 +66,30 @@ Case corners(const char* coordinates, Shape shape, std::int64_t height, std::int
   return c;
 }
 
+Case planar_corners(const char* coordinates, Shape shape, std::int64_t height, std::int64_t width,
+                    Place x = {}, Place y = {}) {
+  ir::Attributes attributes = how("linear", coordinates);
+  attributes["corners"] = std::int64_t{1};
+  Case c = planar(attributes, std::move(shape), height, width, x, y);
+  c.name += " in the order of corners";
+  c.expect = "resize.corners.planar.";
+  c.tolerance = 0;
+  return c;
+}
+
 }  // namespace
 
 std::vector<Case> resize_cases() {
   std::vector<Case> cases;
+  for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
+    cases.push_back(planar_corners(coordinates, {2, 3, 7, 9}, 14, 18));
+    cases.push_back(planar_corners(coordinates, {1, 2, 17, 40}, 61, 301));
+    cases.push_back(planar_corners(coordinates, {1, 2, 17, 40}, 9, 11));
+    cases.push_back(planar_corners(coordinates, {1, 3, 1, 1}, 3, 35));
+    cases.push_back(
+        planar_corners(coordinates, {2, 2, 5, 6}, 5, 12, {Layout::plain, 1, 2, 2}, {Layout::plain, 3, 1, 2}));
+    cases.push_back(planar_corners(coordinates, {1, 3, 40, 50}, 800, 900));
+  }
   for (const char* coordinates : {"half_pixel", "align_corners", "asymmetric"}) {
     for (const std::int64_t channels : {1, 5, 8, 19, 40})
       cases.push_back(corners(coordinates, {2, channels, 7, 9}, 14, 18));

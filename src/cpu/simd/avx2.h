@@ -239,6 +239,15 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm256_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm256_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm256_sub_epi16(a.v, b.v)}; }
+/// The lanes of four vectors as bytes, one after the other: `zero`, integers of 16 bits, is added, and what
+/// does not fit becomes 0 or 255.
+[[gnu::always_inline]] inline void store_saturated(void* p, Int a, Int b, Int c, Int d, Int zero) {
+  const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(a.v, b.v), zero.v);
+  const __m256i high = _mm256_adds_epi16(_mm256_packs_epi32(c.v, d.v), zero.v);
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(static_cast<__m256i*>(p),
+                      _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order));
+}
 /// Unsigned bytes, one a lane.
 [[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
   return {_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)))};

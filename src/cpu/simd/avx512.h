@@ -281,6 +281,14 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm512_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm512_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm512_sub_epi16(a.v, b.v)}; }
+/// The lanes of four vectors as bytes, one after the other: `zero`, integers of 16 bits, is added, and what
+/// does not fit becomes 0 or 255.
+[[gnu::always_inline]] inline void store_saturated(void* p, Int a, Int b, Int c, Int d, Int zero) {
+  const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(a.v, b.v), zero.v);
+  const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(c.v, d.v), zero.v);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(low, high)));
+}
 /// Unsigned bytes, one a lane.
 [[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
   return {_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};

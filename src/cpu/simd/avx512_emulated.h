@@ -384,6 +384,20 @@ struct Sums {
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) {
   return {_mm256_sub_epi16(a.lo, b.lo), _mm256_sub_epi16(a.hi, b.hi)};
 }
+[[gnu::always_inline]] inline void store_saturated_halves(void* p, __m256i a, __m256i b, __m256i c, __m256i d,
+                                                          __m256i zero) {
+  const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(a, b), zero);
+  const __m256i high = _mm256_adds_epi16(_mm256_packs_epi32(c, d), zero);
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  _mm256_storeu_si256(static_cast<__m256i*>(p),
+                      _mm256_permutevar8x32_epi32(_mm256_packus_epi16(low, high), order));
+}
+/// The lanes of four vectors as bytes, one after the other: `zero`, integers of 16 bits, is added, and what
+/// does not fit becomes 0 or 255.
+[[gnu::always_inline]] inline void store_saturated(void* p, Int a, Int b, Int c, Int d, Int zero) {
+  store_saturated_halves(p, a.lo, a.hi, b.lo, b.hi, zero.lo);
+  store_saturated_halves(static_cast<char*>(p) + 32, c.lo, c.hi, d.lo, d.hi, zero.lo);
+}
 /// Unsigned bytes, one a lane.
 [[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));

@@ -267,6 +267,13 @@ struct Sums {
 [[gnu::always_inline]] inline Int broadcast_short(short x) { return {_mm_set1_epi16(x)}; }
 [[gnu::always_inline]] inline Int add_shorts(Int a, Int b) { return {_mm_add_epi16(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int subtract_shorts(Int a, Int b) { return {_mm_sub_epi16(a.v, b.v)}; }
+/// The lanes of four vectors as bytes, one after the other: `zero`, integers of 16 bits, is added, and what
+/// does not fit becomes 0 or 255.
+[[gnu::always_inline]] inline void store_saturated(void* p, Int a, Int b, Int c, Int d, Int zero) {
+  const __m128i low = _mm_adds_epi16(_mm_packs_epi32(a.v, b.v), zero.v);
+  const __m128i high = _mm_adds_epi16(_mm_packs_epi32(c.v, d.v), zero.v);
+  _mm_storeu_si128(static_cast<__m128i*>(p), _mm_packus_epi16(low, high));
+}
 /// Unsigned bytes, one a lane.
 [[gnu::always_inline]] inline Int load_byte_lanes(const unsigned char* p) {
   int word = 0;

@@ -210,6 +210,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = kTiles ? (s.vectors + 1) / 2 : filter_blocks(s.vectors, width);
   s.low = q.low, s.high = q.high, s.zero = q.y_zero;
+  s.saturates = q.low + static_cast<float>(q.y_zero) == 0 && q.high + static_cast<float>(q.y_zero) == 255 &&
+                std::all_of(q.ratio.begin(), q.ratio.end(), [](float ratio) { return ratio <= 0.5f; });
 
   const auto padded = static_cast<std::size_t>(s.vectors * width);
   using Each = std::conditional_t<kWords == Words::pairs, std::int16_t, std::int8_t>;

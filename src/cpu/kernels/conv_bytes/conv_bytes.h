@@ -25,6 +25,7 @@ struct ConvBytesState {
   const float* ratio;   ///< x_scale * w_scale / y_scale
   float low, high;      ///< bounds of the result, its zero point taken off
   int zero;             ///< zero point of the result
+  bool saturates;       ///< those bounds are what unsigned bytes hold, and no result is beyond 32 bits
 
   /// The input is read where it is: bytes of their own order, and no tile reads both what is in the picture
   /// and what is not.

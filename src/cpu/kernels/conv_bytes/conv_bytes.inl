@@ -17,7 +17,8 @@ struct ByteOutput {
   unsigned char* dst;
   std::int64_t dst_pixel;
   int tail;  ///< filters in the last vector
-  int* sums = nullptr;  ///< of the first pixel, where those of several slices are added up
+  std::int64_t ahead = 0;  ///< bytes before their use at which pixels are asked for; 0: they are not
+  int* sums = nullptr;     ///< of the first pixel, where those of several slices are added up
   bool first = true, last = true;
 };
 
@@ -45,6 +46,8 @@ void byte_tile(const ByteRun* runs, std::int64_t count, std::int64_t words, std:
 #pragma GCC unroll 16
       for (int m = 0; m < M; ++m) c[m][n] = start;
     }
+    if (out.ahead > 0)
+      for (std::int64_t at = 0; at < M * pixel; at += 64) prefetch(runs[0].x + r * M * pixel + out.ahead + at);
     for (std::int64_t i = 0; i < count; ++i)
       multiply_run<Kind, M, N>(c, runs[i].x + r * M * pixel, runs[i].w, words, pixel);
     if (out.sums != nullptr) {
@@ -66,6 +69,19 @@ void byte_tile(const ByteRun* runs, std::int64_t count, std::int64_t words, std:
     unsigned char* dst = out.dst + r * M * out.dst_pixel;
     const ConvBytesState* s = out.s;
     asm("" : "+r"(s));  // the registers of the range are not taken from the sums
+    if constexpr (N == 4) {
+      if (s->saturates && out.tail == kLanes) {
+        const Int zero = broadcast_short(static_cast<short>(s->zero));
+        Vec ratio[N];
+#pragma GCC unroll 4
+        for (int n = 0; n < N; ++n) ratio[n] = load(out.ratio + n * kLanes);
+#pragma GCC unroll 16
+        for (int m = 0; m < M; ++m)
+          store_saturated(dst + m * out.dst_pixel, to_int(to_float(c[m][0]) * ratio[0]), to_int(to_float(c[m][1]) * ratio[1]),
+                          to_int(to_float(c[m][2]) * ratio[2]), to_int(to_float(c[m][3]) * ratio[3]), zero);
+        continue;
+      }
+    }
     const ByteRange range{broadcast(s->low), broadcast(s->high), broadcast_int(s->zero)};
 #pragma GCC unroll 4
     for (int n = 0; n < N; ++n) {
@@ -180,6 +196,11 @@ void byte_block(const ConvBytesState& s, const ByteStrip& strip, std::int64_t nu
   block.sums = s.slice_words < s.words ? sums : nullptr;
   const char* weights = s.weights + v0 * kLanes * 4 * s.words * s.runs * s.stage.kernel_h;
   ByteOutput out;
+  // Pixels of few channels are multiplied as fast as memory brings them, if it is asked in time. The blocks that follow find them
+  // near.
+  constexpr std::int64_t kAhead = 2048, kFewWords = 128;
+  const bool pixels_only = s.runs == 1 && s.stage.kernel_h == 1 && s.words <= kFewWords;
+  out.ahead = s.direct && pixels_only ? kAhead : 0;
   out.ratio = s.ratio + filter;
   out.s = &s;
   out.dst_pixel = s.dst_pixel;

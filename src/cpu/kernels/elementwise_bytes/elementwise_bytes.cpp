@@ -176,6 +176,7 @@ void set_chain(const KernelQuery& query, bool fused, ElementwiseBytesState& s) {
   s.program = ByteProgram::sum;
   s.a_step = sum->a_step, s.b_step = sum->b_step, s.start = sum->start;
   s.low = sum->low, s.high = sum->high;
+  s.saturates = s.low + chain.zero == 0 && s.high + chain.zero == 255;
 }
 
 template <Isa kIsa>

@@ -43,6 +43,7 @@ struct ElementwiseBytesState {
   float low, high;              ///< bounds of the quotient, whole numbers where the result is bytes
   float result_scale;           ///< of a result of floats
   int zero;                     ///< added to a result of bytes
+  bool saturates;               ///< the bounds of a sum are what unsigned bytes hold
   float a_step, b_step, start;  ///< of a sum: start + a * a_step + b * b_step is what is rounded
   unsigned char table[256];
 };

@@ -120,11 +120,22 @@ inline void run_sum_row(const ElementwiseBytesState& s, const ByteRow& row) {
   const Vec a_step = broadcast(s.a_step), b_step = broadcast(s.b_step), start = broadcast(s.start);
   const Vec low = broadcast(s.low), high = broadcast(s.high);
   const Int a_flip = broadcast_int(s.a.flip), b_flip = broadcast_int(s.b.flip), zero = broadcast_int(s.zero);
+  const auto exact = [&](const unsigned char* a, const unsigned char* b) __attribute__((always_inline)) {
+    return fma(read_lanes<true>(a, a_flip), a_step, fma(read_lanes<true>(b, b_flip), b_step, start));
+  };
   const auto sum = [&](const unsigned char* a, const unsigned char* b) __attribute__((always_inline)) {
-    const Vec y = fma(read_lanes<true>(b, b_flip), b_step, start);
-    return to_int(min(high, max(low, fma(read_lanes<true>(a, a_flip), a_step, y)))) + zero;
+    return to_int(min(high, max(low, exact(a, b)))) + zero;
   };
   std::int64_t i = 0;
+  if (s.saturates) {
+    const Int shorts = broadcast_short(static_cast<short>(s.zero));
+    for (; i + 4 * kLanes <= row.count; i += 4 * kLanes) {
+      Int v[4];
+#pragma GCC unroll 4
+      for (int k = 0; k < 4; ++k) v[k] = to_int(exact(row.a + i + k * kLanes, row.b + i + k * kLanes));
+      store_saturated(row.dst + i, v[0], v[1], v[2], v[3], shorts);
+    }
+  }
   for (; i + kLanes <= row.count; i += kLanes) store_bytes(row.dst + i, sum(row.a + i, row.b + i));
   if (i == row.count) return;
   unsigned char a[kLanes] = {}, b[kLanes] = {};

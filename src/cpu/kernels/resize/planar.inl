@@ -106,3 +106,49 @@ inline void run_planar(const compiler::KernelArgs& args) {
   }
   if (p.far) stream_fence();
 }
+
+/// A row stretched as the left and the right neighbours of each column, which are not added up yet.
+inline void stretch_corners(const PlanarParams& p, const float* src, float* dst) {
+  const int in = p.in_w < kLanes ? static_cast<int>(p.in_w) : kLanes, out = p.out_w < kLanes ? static_cast<int>(p.out_w) : kLanes;
+  const std::int32_t *at = p.at, *index = p.index;
+  for (std::int64_t g = 0; g < p.groups; ++g) {
+    const std::int64_t o = g + 1 < p.groups || p.out_w < kLanes ? g * kLanes : p.out_w - kLanes;
+    for (std::int64_t k = 0; k < 2; ++k, ++at, index += kLanes) {
+      const Int i = load_int(index);
+      store_part(dst + k * p.row_step + o, out, p.near ? permute(load_part(src + *at, in), i) : gather(src, i));
+    }
+  }
+}
+
+/// Bilinear with the four products of an output summed in a fixed order, every product and sum rounded.
+inline void run_planar_corners(const compiler::KernelArgs& args) {
+  const PlanarParams& p = *static_cast<const PlanarParams*>(args.state);
+  std::int64_t* const kept = static_cast<std::int64_t*>(args.thread_scratch);
+  float* const rows = reinterpret_cast<float*>(kept + p.slots);
+  const float *left = p.corners, *right = p.corners + p.row_step;
+  for (std::int64_t task = args.begin; task < args.end; ++task) {
+    const std::int64_t plane = task / p.bands, y0 = task % p.bands * p.band;
+    const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
+    const std::int64_t image = plane / p.channels, channel = plane % p.channels;
+    const float* const src = static_cast<const float*>(args.src[0]) + image * p.src_image + channel * p.src_channel;
+    float* const dst = static_cast<float*>(args.dst[0]) + image * p.dst_image + channel * p.dst_channel;
+    for (std::int64_t s = 0; s < p.slots; ++s) kept[s] = -1;
+    for (std::int64_t y = y0; y < y1; ++y) {
+      const float* row[2];
+      for (int k = 0; k < 2; ++k) {
+        const std::int64_t from = p.vertical.index[2 * y + k], slot = from % p.slots;
+        float* const at = rows + slot * 2 * p.row_step;
+        if (kept[slot] != from) stretch_corners(p, src + from * p.src_row, at);
+        kept[slot] = from;
+        row[k] = at;
+      }
+      const Vec upper = broadcast(p.vertical.weight[2 * y]), lower = broadcast(p.vertical.weight[2 * y + 1]);
+      cover_row(dst + y * p.dst_row, p.out_w, p.far, [&](std::int64_t i, int m) {
+        const Vec a = load_part(left + i, m), b = load_part(right + i, m);
+        const Vec first = a * upper * load_part(row[0] + i, m) + b * upper * load_part(row[0] + p.row_step + i, m);
+        return first + a * lower * load_part(row[1] + i, m) + b * lower * load_part(row[1] + p.row_step + i, m);
+      });
+    }
+  }
+  if (p.far) stream_fence();
+}

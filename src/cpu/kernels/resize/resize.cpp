@@ -72,6 +72,7 @@ const char* check_pictures(const KernelQuery& query) {
 }
 
 constexpr const char* kOrdered = "sums are to be in the order of corners";
+constexpr const char* kFree = "the order of sums is free";
 
 const char* can_run(const KernelQuery& query) {
   if (const char* why = check_pictures(query)) return why;
@@ -80,7 +81,7 @@ const char* can_run(const KernelQuery& query) {
 
 const char* can_run_corners(const KernelQuery& query) {
   if (const char* why = check_pictures(query)) return why;
-  return in_corner_order(query) ? nullptr : "the order of sums is free";
+  return in_corner_order(query) ? nullptr : kFree;
 }
 
 const char* check_planes(const compiler::TensorDesc& desc) {
@@ -93,13 +94,22 @@ const char* check_planes(const compiler::TensorDesc& desc) {
   return desc.dims[3] > std::numeric_limits<std::int32_t>::max() ? "rows too long" : nullptr;
 }
 
-const char* can_run_planar(const KernelQuery& query) {
+const char* check_planar(const KernelQuery& query) {
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.empty() || query.outputs.size() != 1) return "operands missing";
   if (const char* why = check_planes(query.inputs[0])) return why;
   if (const char* why = check_planes(query.outputs[0])) return why;
-  if (const char* why = check_axes(query)) return why;
+  return check_axes(query);
+}
+
+const char* can_run_planar(const KernelQuery& query) {
+  if (const char* why = check_planar(query)) return why;
   return in_corner_order(query) ? kOrdered : nullptr;
+}
+
+const char* can_run_planar_corners(const KernelQuery& query) {
+  if (const char* why = check_planar(query)) return why;
+  return in_corner_order(query) ? nullptr : kFree;
 }
 
 /// Every tap reads the two rows or columns around it with weights 1/4 and 3/4.
@@ -289,15 +299,14 @@ PreparedKernel prepare_corners(const KernelQuery& query) {
 struct PlanarState {
   PlanarParams params{};
   std::vector<std::int32_t> vertical_index, at, index;
-  std::vector<float> vertical_weight, weight;
+  std::vector<float> vertical_weight, weight, corners;
 };
 
-/// Fills the tables of the columns.
-void group_columns(const ops::ResizeAxis& axis, int width, PlanarState& state) {
+/// Fills the tables of the columns, which have `taps` entries each.
+void group_columns(std::int64_t taps, const std::vector<std::int32_t>& index,
+                   const std::vector<float>& weight, int width, PlanarState& state) {
   PlanarParams& p = state.params;
-  std::vector<std::int32_t> index;
-  std::vector<float> weight;
-  p.taps = fill_taps(axis, index, weight).taps;
+  p.taps = taps;
   p.groups = (p.out_w + width - 1) / width;
   p.near = true;
   for (std::int64_t g = 0; g < p.groups; ++g) {
@@ -332,7 +341,16 @@ std::int64_t rows_at_once(const ResizeTaps& vertical, std::int64_t out_h) {
   return most;
 }
 
-template <Isa kIsa>
+/// The weights of both neighbours of each column.
+void set_corners(const ops::CornerTaps& columns, PlanarState& state) {
+  PlanarParams& p = state.params;
+  state.corners.assign(static_cast<std::size_t>(2 * p.row_step), 0.0f);
+  for (std::size_t i = 0; i < columns.weight.size(); ++i)
+    state.corners[i % 2 * static_cast<std::size_t>(p.row_step) + i / 2] = columns.weight[i];
+  p.corners = state.corners.data();
+}
+
+template <Isa kIsa, bool kCorners>
 PreparedKernel prepare_planar(const KernelQuery& query) {
   const compiler::TensorDesc &x = query.inputs[0], &y = query.outputs[0];
   const std::vector<ops::ResizeAxis> plan = plan_of(query);
@@ -341,10 +359,23 @@ PreparedKernel prepare_planar(const KernelQuery& query) {
   p.channels = x.dims[1], p.in_w = x.dims[3], p.out_h = y.dims[2], p.out_w = y.dims[3];
   p.src_image = x.strides[0], p.src_channel = x.strides[1], p.src_row = x.strides[2];
   p.dst_image = y.strides[0], p.dst_channel = y.strides[1], p.dst_row = y.strides[2];
-  p.vertical = fill_taps(plan[2], state->vertical_index, state->vertical_weight);
-  group_columns(plan[3], lanes(kIsa), *state);
-  p.slots = rows_at_once(p.vertical, p.out_h);
   p.row_step = (p.out_w + 15) / 16 * 16;
+  if (kCorners) {
+    ops::CornerTaps rows = ops::corner_taps(plan[2]);
+    const ops::CornerTaps columns = ops::corner_taps(plan[3]);
+    state->vertical_index.assign(rows.index.begin(), rows.index.end());
+    state->vertical_weight = std::move(rows.weight);
+    p.vertical = {2, state->vertical_index.data(), state->vertical_weight.data()};
+    group_columns(2, {columns.index.begin(), columns.index.end()}, columns.weight, lanes(kIsa), *state);
+    set_corners(columns, *state);
+  } else {
+    std::vector<std::int32_t> index;
+    std::vector<float> weight;
+    p.vertical = fill_taps(plan[2], state->vertical_index, state->vertical_weight);
+    const std::int64_t taps = fill_taps(plan[3], index, weight).taps;
+    group_columns(taps, index, weight, lanes(kIsa), *state);
+  }
+  p.slots = rows_at_once(p.vertical, p.out_h);
   constexpr std::int64_t kTaskElements = 16384;
   p.band = std::clamp<std::int64_t>(kTaskElements / std::max(x.dims[3], p.out_w), 1, p.out_h);
   p.bands = (p.out_h + p.band - 1) / p.band;
@@ -353,8 +384,9 @@ PreparedKernel prepare_planar(const KernelQuery& query) {
   PreparedKernel prepared;
   prepared.weight_bytes = (state->vertical_index.size() + state->index.size()) * 8;
   prepared.phase_tasks = {x.dims[0] * p.channels * p.bands};
-  prepared.thread_scratch = static_cast<std::size_t>(p.slots) * sizeof(std::int64_t) +
-                            static_cast<std::size_t>(p.slots * p.row_step) * sizeof(float);
+  prepared.thread_scratch =
+      static_cast<std::size_t>(p.slots) * sizeof(std::int64_t) +
+      static_cast<std::size_t>(p.slots * (kCorners ? 2 : 1) * p.row_step) * sizeof(float);
   prepared.constants_used.assign(query.inputs.size(), true);
   prepared.constants_used[0] = false;
   prepared.state = std::shared_ptr<const void>(state, &state->params);
@@ -381,24 +413,30 @@ double cost_planar(const KernelQuery& query) {
 constexpr KernelDesc kTable[] = {
     {"resize.corners.avx512.fp32", "Resize", Isa::avx512, false, can_run_corners, cost_corners<Isa::avx512>,
      prepare_corners, avx512::resize_corners},
+    {"resize.corners.planar.avx512.fp32", "Resize", Isa::avx512, false, can_run_planar_corners,
+     cost_planar<Isa::avx512>, prepare_planar<Isa::avx512, true>, avx512::resize_planar_corners},
     {"resize.planar.avx512.fp32", "Resize", Isa::avx512, false, can_run_planar, cost_planar<Isa::avx512>,
-     prepare_planar<Isa::avx512>, avx512::resize_planar},
+     prepare_planar<Isa::avx512, false>, avx512::resize_planar},
     {"resize.double.avx512.fp32", "Resize", Isa::avx512, false, can_double, cost_double<Isa::avx512>,
      prepare_double, avx512::resize_double},
     {"resize.taps.avx512.fp32", "Resize", Isa::avx512, false, can_run, cost<Isa::avx512>,
      prepare<Isa::avx512>, avx512::resize_taps},
     {"resize.corners.avx2.fp32", "Resize", Isa::avx2, false, can_run_corners, cost_corners<Isa::avx2>,
      prepare_corners, avx2::resize_corners},
+    {"resize.corners.planar.avx2.fp32", "Resize", Isa::avx2, false, can_run_planar_corners,
+     cost_planar<Isa::avx2>, prepare_planar<Isa::avx2, true>, avx2::resize_planar_corners},
     {"resize.planar.avx2.fp32", "Resize", Isa::avx2, false, can_run_planar, cost_planar<Isa::avx2>,
-     prepare_planar<Isa::avx2>, avx2::resize_planar},
+     prepare_planar<Isa::avx2, false>, avx2::resize_planar},
     {"resize.double.avx2.fp32", "Resize", Isa::avx2, false, can_double, cost_double<Isa::avx2>,
      prepare_double, avx2::resize_double},
     {"resize.taps.avx2.fp32", "Resize", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare<Isa::avx2>,
      avx2::resize_taps},
     {"resize.corners.portable.fp32", "Resize", Isa::portable, false, can_run_corners,
      cost_corners<Isa::portable>, prepare_corners, portable::resize_corners},
+    {"resize.corners.planar.portable.fp32", "Resize", Isa::portable, false, can_run_planar_corners,
+     cost_planar<Isa::portable>, prepare_planar<Isa::portable, true>, portable::resize_planar_corners},
     {"resize.planar.portable.fp32", "Resize", Isa::portable, false, can_run_planar,
-     cost_planar<Isa::portable>, prepare_planar<Isa::portable>, portable::resize_planar},
+     cost_planar<Isa::portable>, prepare_planar<Isa::portable, false>, portable::resize_planar},
     {"resize.double.portable.fp32", "Resize", Isa::portable, false, can_double, cost_double<Isa::portable>,
      prepare_double, portable::resize_double},
     {"resize.taps.portable.fp32", "Resize", Isa::portable, false, can_run, cost<Isa::portable>,

@@ -44,15 +44,18 @@ struct PlanarParams {
   const std::int32_t* at;     ///< [group][tap]
   const std::int32_t* index;  ///< [group][tap][kLanes]
   const float* weight;
-  std::int64_t slots;        ///< stretched rows that are kept: input row r in slot r % slots
-  std::int64_t row_step;     ///< floats from slot to slot
-  bool far;                  ///< the output is too large to be found in a cache by whoever reads it
+  std::int64_t slots;     ///< stretched rows that are kept: input row r in slot r % slots
+  std::int64_t row_step;  ///< floats from slot to slot
+  const float* corners;   ///< in the order of corners: the weights of the left neighbour of each column, and
+                          ///< row_step further of the right one; the neighbours are kept apart
+  bool far;               ///< the output is too large to be found in a cache by whoever reads it
   std::int64_t band, bands;  ///< a task is `band` output rows of one plane
 };
 
 namespace portable {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
+void resize_planar_corners(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
 void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
@@ -62,6 +65,7 @@ void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 namespace avx2 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
+void resize_planar_corners(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
 void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
@@ -71,6 +75,7 @@ void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 namespace avx512 {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
+void resize_planar_corners(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
 void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
@@ -80,6 +85,7 @@ void resize_corners_bf16(const compiler::KernelArgs& args) noexcept;
 namespace avx512_emulated {
 void resize_taps(const compiler::KernelArgs& args) noexcept;
 void resize_planar(const compiler::KernelArgs& args) noexcept;
+void resize_planar_corners(const compiler::KernelArgs& args) noexcept;
 void resize_double(const compiler::KernelArgs& args) noexcept;
 void resize_corners(const compiler::KernelArgs& args) noexcept;
 void resize_taps_bf16(const compiler::KernelArgs& args) noexcept;
