@@ -53,7 +53,7 @@ class Saccade:
         out = folder / "out"
         for old in out.glob("*.npy"):
             old.unlink()
-        subprocess.run([self.program, "infer", model, "--input", folder / "x.npy", "--output", out, *map(str, options)],
+        subprocess.run([self.program, "infer", model, "--input", folder / "x.npy", "--output", out, "--overwrite", *map(str, options)],
                        check=True, stdout=subprocess.DEVNULL)
         return {path.stem: numpy.load(path) for path in sorted(out.glob("*.npy"))}
 

@@ -73,7 +73,7 @@ def write_case(source, folder, kind):
 def verify(arguments, folder, bound, *options):
     """Why the case fails, or ''."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        done = subprocess.run([arguments.saccade, "verify", folder, "--rtol", "0", "--atol", "0", "--peak-tol", str(bound), "--json", file.name, *options],
+        done = subprocess.run([arguments.saccade, "verify", folder, "--rtol", "0", "--atol", "0", "--peak-tol", str(bound), "--json", file.name, "--overwrite", *options],
                               capture_output=True, text=True)
         if done.returncode not in (0, 1) or not (text := pathlib.Path(file.name).read_text()):
             return f"exit status {done.returncode}: {done.stderr.strip()}"

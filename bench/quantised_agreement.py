@@ -150,7 +150,7 @@ def main():
                             x = picture(seed)
                             numpy.save(folder / "x.npy", x)
                             with tempfile.TemporaryDirectory() as out:
-                                subprocess.run([arguments.saccade, "infer", path, "--input", folder / "x.npy", "--output", out, "--executor", executor,
+                                subprocess.run([arguments.saccade, "infer", path, "--input", folder / "x.npy", "--output", out, "--overwrite", "--executor", executor,
                                                 *(["--isa", isa] if executor == "planned" else [])], check=True)
                                 ours = numpy.load(next(pathlib.Path(out).glob("*.npy")))
                             steps = [numpy.abs(ours - session.run(None, {"x": x})[0]) / step for session in sessions]

@@ -128,7 +128,7 @@ def litert_outputs(model, x):
 def saccade_outputs(numpy, program, model, x, names, isa, executor):
     with tempfile.TemporaryDirectory() as folder:
         numpy.save(f"{folder}/x.npy", x)
-        subprocess.run([program, "infer", model, "--input", f"{folder}/x.npy", "--output", f"{folder}/out", "--executor", executor,
+        subprocess.run([program, "infer", model, "--input", f"{folder}/x.npy", "--output", f"{folder}/out", "--overwrite", "--executor", executor,
                         *(["--isa", isa] if executor == "planned" else [])], check=True, stdout=subprocess.DEVNULL)
         return [numpy.load(f"{folder}/out/{name.replace('/', '_')}.npy") for name in names]
 

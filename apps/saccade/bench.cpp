@@ -13,6 +13,7 @@
 #include "find_model.h"
 #include "layer_floor.h"
 #include "limit_option.h"
+#include "overwrite.h"
 #include "plan_options.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
@@ -38,6 +39,7 @@ struct BenchOptions {
   int warmup = 3;
   int repeats = 20;
   std::string json;
+  bool overwrite = false;
   bool layers = true;
   bool floor = false;
 };
@@ -59,6 +61,7 @@ BenchOptions bench_options(const CLI::App& command) {
   options.warmup = said.integer("warmup", 0);
   options.repeats = said.integer("repeats", 1);
   options.json = said.text("json");
+  options.overwrite = said.flag("overwrite");
   options.layers = said.flag("layers");
   options.floor = said.flag("floor");
   return options;
@@ -320,6 +323,7 @@ void run(const BenchOptions& options) {
   for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
   if (isas.empty()) isas.push_back(active_isa());
   const std::filesystem::path path = find_model(options.model);
+  require_free(options.json, options.overwrite, {path});
   const Model model = Model::load(path, load_limits(options.plan.limits));
   std::vector<Configuration> configurations;
   for (const Isa isa : isas)

@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "command.h"
 #include "limit_option.h"
@@ -101,7 +102,8 @@ void list(const CacheArguments& a) {
     fmt::print("{}\n", json.dump(2));
     return;
   }
-  fmt::print("{}{}: {} files, {}\n", text, folder_of(a).string(), entries.size(), size_text(total));
+  fmt::print("{}{}: {}, {}\n", text, folder_of(a).string(), counted(entries.size(), "file"),
+             size_text(total));
 }
 
 void verify(const CacheArguments& a) {
@@ -146,8 +148,9 @@ void show_removal(const CacheArguments& a, const CacheRemoval& removal) {
                        {"removed_unfinished", removal.unfinished}};
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("{}: {} entries removed, {}; {} unfinished files\n", folder_of(a).string(), removal.entries,
-               size_text(removal.bytes), removal.unfinished);
+    fmt::print("{}: {} {} removed, {}; {}\n", folder_of(a).string(), removal.entries,
+               verb(removal.entries, "entry", "entries"), size_text(removal.bytes),
+               counted(removal.unfinished, "unfinished file"));
   }
 }
 

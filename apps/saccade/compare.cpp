@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agreement_output.h"
+#include "base/counted.h"
 #include "command.h"
 #include "find_model.h"
 #include "plan_options.h"
@@ -129,7 +130,7 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   }
   std::string changes;
   for (const std::string& text : a.with) changes += (changes.empty() ? "" : ", ") + text;
-  fmt::print("{} frames, the other side with {}\n", report.frames.size(), changes);
+  fmt::print("{}, the other side with {}\n", counted(report.frames.size(), "frame"), changes);
   fmt::print("{}", agreement_text(report.all));
   if (report.class_change)
     fmt::print("{:<22}{:.4f} % of the network's pixels\n", "other class", 100 * *report.class_change);

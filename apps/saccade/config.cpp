@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/counted.h"
 #include "command.h"
 #include "saccade/error.h"
 #include "setting_options.h"
@@ -32,7 +33,7 @@ void config(const CLI::App& command, const ConfigArguments& a) {
   } else if (!a.check.empty()) {
     std::vector<settings::FileEntry> entries;
     as_usage([&] { entries = settings::read_settings(a.check, settings::kRun); });
-    fmt::print("{}: {} settings of saccade run, all right\n", a.check, entries.size());
+    fmt::print("{}: {} of saccade run, all right\n", a.check, counted(entries.size(), "setting"));
   } else {
     const settings::Effective effective = effective_settings(command, settings::kRun);
     print(effective.flag("json") ? effective_json(effective) : effective_table(effective));

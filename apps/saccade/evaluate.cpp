@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "agreement_output.h"
+#include "base/counted.h"
 #include "command.h"
 #include "saccade/compare.h"
 #include "setting_options.h"
@@ -42,7 +43,7 @@ void evaluate(const CLI::App& command) {
     for (const PictureAgreement& each : report.pictures)
       fmt::print("{}: IoU {:.4f}, boundary F {:.4f}, MAE {:.4f}\n", each.picture.string(), each.masks.iou,
                  each.masks.boundary_f, each.masks.mae);
-  fmt::print("{} pictures\n{}", report.pictures.size(), agreement_text(report.all));
+  fmt::print("{}\n{}", counted(report.pictures.size(), "picture"), agreement_text(report.all));
   if (report.class_mean_iou)
     fmt::print("{:<22}{:.4f}  (over classes, at the network's size)\n", "mean IoU of classes",
                *report.class_mean_iou);

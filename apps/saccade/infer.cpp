@@ -11,6 +11,7 @@
 #include "find_model.h"
 #include "limit_option.h"
 #include "npy.h"
+#include "overwrite.h"
 #include "plan_options.h"
 #include "runtime/model_impl.h"
 #include "saccade/error.h"
@@ -115,8 +116,8 @@ bool admissible(const TensorInfo& info, const Shape& shape) {
   return true;
 }
 
-std::vector<Tensor> read_inputs(const Model& model, const InferOptions& options) {
-  const std::vector<std::string> files = assign_files(model, options.inputs);
+std::vector<Tensor> read_inputs(const Model& model, const InferOptions& options,
+                                const std::vector<std::string>& files) {
   std::vector<Tensor> tensors;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const TensorInfo& info = model.inputs()[i];
@@ -159,10 +160,16 @@ void run(const InferOptions& options) {
                      precision_name(precision) + " is for the planned one");
   const std::optional<Isa> isa =
       options.job.max_isa ? std::optional(usable_isa(isa_name(*options.job.max_isa))) : std::nullopt;
-  const Model model =
-      Model::load(find_model(options.model), load_limits(options.limits), options.job.plan_cache);
-  const std::vector<std::string> names = file_names(model);
-  const std::vector<Tensor> inputs = read_inputs(model, options);
+  const std::filesystem::path model_file = find_model(options.model);
+  const Model model = Model::load(model_file, load_limits(options.limits), options.job.plan_cache);
+  const std::vector<std::string> files = assign_files(model, options.inputs);
+  std::vector<std::filesystem::path> targets, read{model_file};
+  read.insert(read.end(), files.begin(), files.end());
+  for (const std::string& name : file_names(model)) {
+    targets.push_back(std::filesystem::path(options.output) / name);
+    require_free(targets.back(), options.job.overwrite, read);
+  }
+  const std::vector<Tensor> inputs = read_inputs(model, options, files);
   std::vector<Tensor> outputs;
   if (options.executor == "reference") {
     outputs = model.interpret(inputs);
@@ -182,8 +189,7 @@ void run(const InferOptions& options) {
   if (error)
     throw Error(ErrorCode::io,
                 fmt::format("{}: cannot create the folder: {}", options.output, error.message()));
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    write_npy(std::filesystem::path(options.output) / names[i], outputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) write_npy(targets[i], outputs[i]);
 }
 
 }  // namespace

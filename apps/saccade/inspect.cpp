@@ -15,6 +15,7 @@
 #include "find_model.h"
 #include "import/import.h"
 #include "limit_option.h"
+#include "pipeline/model_network.h"
 #include "plan_options.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan.h"
@@ -183,6 +184,8 @@ void run(const InspectOptions& options) {
   }
   const std::filesystem::path path = find_model(options.model);
   const Model model = load(path, load_limits(options.plan.limits), options.json);
+  if (const OutputSpec& output = model.spec().output; !output.tensor.empty())
+    pipeline::output_number(model, output, path.string());
   std::optional<Cost> cost;
   std::string why_not;
   try {

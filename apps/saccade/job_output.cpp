@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "precision_text.h"
 #include "profile/report.h"
 #include "profile/verdict.h"
@@ -55,8 +56,9 @@ std::string line_of(const JobProgress& p) {
   const Rate rate = rate_of(p);
   if (p.frames == 0 && p.expected_frames <= 0)  // what comes before the first frame
     return fmt::format("{}, {} so far", p.stage, clock_time(p.seconds));
-  std::string text = fmt::format("{} {} frames", p.stage, p.frames);
-  if (p.expected_frames > 0) text = fmt::format("{} {}/{} frames", p.stage, p.frames, p.expected_frames);
+  std::string text = fmt::format("{} {}", p.stage, counted(p.frames, "frame"));
+  if (p.expected_frames > 0)
+    text = fmt::format("{} {}/{}", p.stage, p.frames, counted(p.expected_frames, "frame"));
   text += fmt::format(", {:.1f} fps", rate.frames_per_second);
   if (rate.remaining >= 0) text += ", " + clock_time(rate.remaining) + " left";
   return text;
@@ -177,7 +179,7 @@ std::string job_table(const JobReport& report) {
   double total_cpu = 0;
   for (const StageReport& stage : report.stages) total_cpu += stage.cpu_seconds;
   constexpr double kShortStart = 0.1;
-  std::string text = fmt::format("{} frames in {:.2f} s", report.frames, report.seconds);
+  std::string text = fmt::format("{} in {:.2f} s", counted(report.frames, "frame"), report.seconds);
   if (report.start_seconds > kShortStart)
     text += fmt::format(" ({:.2f} s of it before the first)", report.start_seconds);
   text += fmt::format(", {:.1f} fps, peak memory {:.0f} MB, {:.1f} MB written\n", report.frames_per_second,

@@ -16,6 +16,7 @@
 #include "find_model.h"
 #include "interrupt.h"
 #include "job_arguments.h"
+#include "overwrite.h"
 #include "platform/machine.h"
 #include "saccade/error.h"
 #include "setting_options.h"
@@ -93,10 +94,8 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   JobOptions job = job_options(said, inputs);
   job.output.clear();  // that of the settings; trials have their own
   job.model = find_model(said.text("model"));
-  for (const std::string& file : {target, arguments.page}) {
-    if (!file.empty() && file != "-" && ::access(file.c_str(), F_OK) == 0 && !job.overwrite)
-      throw Error(ErrorCode::invalid_argument, file + ": exists already; use --overwrite to replace it");
-  }
+  for (const std::string& file : {target, arguments.page})
+    require_free(file, job.overwrite, {job.input, job.model});
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   const std::atomic<bool>& interrupted = watch_for_interrupts();
   OptimizeCallbacks callbacks;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counted.h"
 #include "command.h"
 #include "find_model.h"
 #include "interrupt.h"
@@ -70,8 +71,9 @@ void run(const CLI::App& command) {
     std::fputs(job_table(report).c_str(), result_on_stdout ? stderr : stdout);
   }
   if (report.interrupted) {
-    std::fprintf(stderr, "saccade: interrupted: the %lld frames done so far are in %s\n",
-                 static_cast<long long>(report.frames), report.output.c_str());
+    std::fprintf(stderr, "saccade: interrupted: the %s done so far %s in %s\n",
+                 counted(report.frames, "frame").c_str(), report.frames == 1 ? "is" : "are",
+                 report.output.c_str());
     throw Exit{kInterrupted};
   }
 }

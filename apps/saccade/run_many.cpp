@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "command.h"
 #include "job_output.h"
 #include "saccade/error.h"
@@ -41,12 +42,13 @@ std::string line_of(const BatchResult& result) {
   const std::string input = result.item.input.string();
   switch (result.state) {
     case BatchResult::State::done:
-      return fmt::format("{} -> {}: {} frames, {:.2f} s", input, result.report.output.string(),
-                         result.report.frames, result.report.seconds);
+      return fmt::format("{} -> {}: {}, {:.2f} s", input, result.report.output.string(),
+                         counted(result.report.frames, "frame"), result.report.seconds);
     case BatchResult::State::interrupted:
       return result.report.frames > 0
-                 ? fmt::format("{}: interrupted: the {} frames done so far are in {}", input,
-                               result.report.frames, result.report.output.string())
+                 ? fmt::format("{}: interrupted: the {} done so far {} in {}", input,
+                               counted(result.report.frames, "frame"),
+                               verb(result.report.frames, "is", "are"), result.report.output.string())
                  : input + ": interrupted";
     case BatchResult::State::failed: {
       // Most messages begin with the file's name.
@@ -73,9 +75,11 @@ nlohmann::json json_of(const BatchOptions& options, const BatchResult& result) {
 }
 
 std::string summary_of(const BatchReport& report) {
-  std::string text = fmt::format("{} of {} files done in {:.2f} s, {} frames", report.done,
-                                 report.results.size(), report.seconds, report.frames);
-  if (report.skipped > 0) text += fmt::format(", {} were done before", report.skipped);
+  std::string text =
+      fmt::format("{} of {} done in {:.2f} s, {}", report.done, counted(report.results.size(), "file"),
+                  report.seconds, counted(report.frames, "frame"));
+  if (report.skipped > 0)
+    text += fmt::format(", {} {} done before", report.skipped, verb(report.skipped, "was", "were"));
   if (report.failed > 0) text += fmt::format(", {} failed", report.failed);
   text += "\n";
   for (const BatchResult& result : report.results) {

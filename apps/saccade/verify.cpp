@@ -10,6 +10,7 @@
 #include "command.h"
 #include "cpu/target.h"
 #include "limit_option.h"
+#include "overwrite.h"
 #include "plan_options.h"
 #include "saccade/error.h"
 #include "verify/find_cases.h"
@@ -24,6 +25,7 @@ struct VerifyOptions {
   std::string executor = "planned";
   std::string isa;
   std::string json;
+  bool overwrite = false;
   verify::Tolerance tolerance;
   std::vector<std::string> limits;
 };
@@ -35,6 +37,7 @@ std::string one_line(std::string text) {
 }
 
 void run(const VerifyOptions& options) {
+  require_free(options.json, options.overwrite);
   verify::CaseOptions wanted;
   wanted.tolerance = options.tolerance;
   wanted.limits = load_limits(options.limits);
@@ -108,6 +111,7 @@ void add_verify(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--json", options->json, "Write a record of every case to this file")
       ->type_name("FILE");
+  command->add_flag("--overwrite", options->overwrite, "Replace that file where it exists");
   add_limit_option(*command, options->limits);
   command->callback([options] { run(*options); });
 }

@@ -57,11 +57,33 @@ bool usable(AVPixelFormat format) {
   return (descriptor(format).flags & kStrange) == 0 && without_jpeg_disguise(format, range) == format;
 }
 
+/// What is meant by a codec's name ("h264") or by half of an encoder's ("x264"): "libx264 or libx264rgb";
+/// "" if nothing is.
+std::string encoders_meant(const std::string& name) {
+  const std::string whole = "lib" + name;
+  if (const AVCodec* codec = avcodec_find_encoder_by_name(whole.c_str());
+      codec != nullptr && codec->type == AVMEDIA_TYPE_VIDEO)
+    return whole;
+  const AVCodecDescriptor* descriptor = avcodec_descriptor_get_by_name(name.c_str());
+  if (descriptor == nullptr || descriptor->type != AVMEDIA_TYPE_VIDEO) return "";
+  std::string list;
+  void* state = nullptr;
+  while (const AVCodec* codec = av_codec_iterate(&state)) {
+    if (codec->id != descriptor->id || av_codec_is_encoder(codec) == 0 ||
+        (codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID)) != 0)
+      continue;
+    list += (list.empty() ? "" : " or ") + std::string(codec->name);
+  }
+  return list;
+}
+
 const AVCodec* find_encoder(const std::string& name) {
   const AVCodec* codec = avcodec_find_encoder_by_name(name.c_str());
   if (codec == nullptr || codec->type != AVMEDIA_TYPE_VIDEO) {
-    throw Error(ErrorCode::not_found, "this build of FFmpeg has no video encoder '" + name +
-                                          "'; `saccade doctor` lists those that it has");
+    const std::string meant = encoders_meant(name);
+    throw Error(ErrorCode::not_found, "this build of FFmpeg has no video encoder '" + name + "'" +
+                                          (meant.empty() ? "; `saccade doctor` lists those that it has"
+                                                         : "; did you mean " + meant + "?"));
   }
   return codec;
 }
@@ -399,9 +421,13 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
   const int depth_in = descriptor(wanted).comp[0].depth,
             depth_out = descriptor(choice.pixel_format).comp[0].depth;
   if (depth_out < depth_in) {
+    // Where the encoder would take it, effects do not: they know RGB of 8 bits only.
+    const bool of_effects = accepts(*choice.codec, wanted);
     choice.notices.push_back(
-        fmt::format("encoder {} takes {} bits a sample at most, the input has {}: precision is lost",
-                    choice.codec->name, depth_out, depth_in));
+        fmt::format("{} {} bits a sample at most, the input has {}: precision is lost",
+                    of_effects ? fmt::format("effects on {} pictures work with", descriptor(wanted).name)
+                               : fmt::format("encoder {} takes", choice.codec->name),
+                    depth_out, depth_in));
   }
   return choice;
 }

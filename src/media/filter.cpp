@@ -69,6 +69,7 @@ void FilterChain::send(const AVFrame* frame) {
     return;
   }
   const FramePtr copy = share(*frame);
+  if (frame->pts != AV_NOPTS_VALUE) durations_[frame->pts] = frame->pkt_duration;
   check(av_buffersrc_add_frame_flags(input_, copy.get(), AV_BUFFERSRC_FLAG_NO_CHECK_FORMAT), "filtering");
 }
 
@@ -82,6 +83,10 @@ FramePtr FilterChain::receive() {
     if (frame->pts != AV_NOPTS_VALUE) frame->pts = av_rescale_q(frame->pts, unit, time_base_);
     if (frame->pkt_duration > 0) frame->pkt_duration = av_rescale_q(frame->pkt_duration, unit, time_base_);
   }
+  // Filters that change the unit of time (yadif, bwdif) leave durations in the old one.
+  if (const auto found = durations_.find(frame->pts); found != durations_.end())
+    frame->pkt_duration = found->second;
+  durations_.erase(durations_.begin(), durations_.upper_bound(frame->pts));
   return frame;
 }
 

@@ -1,6 +1,8 @@
 // Pictures through a chain of FFmpeg's filters: palettes, deinterlacing, tone curves.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -36,6 +38,7 @@ class FilterChain {
   AVFilterContext* input_ = nullptr;
   AVFilterContext* output_ = nullptr;
   AVRational time_base_{1, 1};
+  std::map<std::int64_t, std::int64_t> durations_;  ///< of pictures inside, by pts
 };
 
 }  // namespace saccade::media

@@ -12,6 +12,7 @@ extern "C" {
 #include <numeric>
 #include <string_view>
 
+#include "base/counted.h"
 #include "media/animation.h"
 #include "media/packet_size.h"
 
@@ -392,15 +393,15 @@ void Muxer::finish() {
   }
   release_until(INT64_MAX);
   if (uneven_ > 0 && std::string_view(output_->oformat->name) == "yuv4mpegpipe") {
-    notices_.push_back(fmt::format(
-        "{} pictures did not come evenly; a Y4M file knows no times, so all are shown equally long",
-        uneven_));
+    notices_.push_back(
+        fmt::format("{} did not come evenly; a Y4M file knows no times, so all are shown equally long",
+                    counted(uneven_, "picture")));
   }
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     if (!tracks_[i].subtitles || tracks_[i].subtitles->refused() == 0) continue;
-    notices_.push_back(fmt::format(
-        "{} subtitles of stream {} of the input are damaged or cannot be converted: they are left out",
-        tracks_[i].subtitles->refused(), i));
+    notices_.push_back(fmt::format("{} of stream {} of the input cannot be read or converted and {} left out",
+                                   counted(tracks_[i].subtitles->refused(), "subtitle"), i,
+                                   verb(tracks_[i].subtitles->refused(), "is", "are")));
   }
   if (is_mov_family(*output_->oformat)) {
     for (std::size_t i = 0; i < tracks_.size(); ++i) {

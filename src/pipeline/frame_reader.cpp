@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "media/packet_size.h"
 #include "pipeline/video_sink.h"
 #include "platform/cpu_use.h"
@@ -42,8 +43,8 @@ media::FramePtr FrameReader::first(std::vector<media::PacketPtr>& copied) {
   if (state_.cancelled()) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
   if (last_seen_) report_empty_range();
   throw Error(ErrorCode::media,
-              fmt::format("{}: no frame of video stream {} could be decoded ({} damaged packets)",
-                          source_.path().string(), source_.video_index(), damaged_packets()));
+              fmt::format("{}: no frame of video stream {} could be decoded ({})", source_.path().string(),
+                          source_.video_index(), counted(damaged_packets(), "damaged packet")));
 }
 
 /// Pictures there were, but none in the range.
@@ -134,9 +135,10 @@ void FrameReader::end_at(std::int64_t pts) {
 void FrameReader::require_undamaged() const {
   if (damaged_packets() + decoder_->concealed() == 0) return;
   throw Error(ErrorCode::media,
-              fmt::format("{}: is damaged behind frame {} ({} damaged packets, {} damaged frames); without "
+              fmt::format("{}: is damaged behind frame {} ({}, {}); without "
                           "--strict what is damaged is skipped or repaired",
-                          source_.path().string(), decoded_, damaged_packets(), decoder_->concealed()));
+                          source_.path().string(), decoded_, counted(damaged_packets(), "damaged packet"),
+                          counted(decoder_->concealed(), "damaged frame")));
 }
 
 /// Headers may say less than is there.
@@ -157,9 +159,8 @@ void FrameReader::require_limits(const AVFrame& frame) const {
 
 void FrameReader::report() const {
   if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
-    state_.notice(fmt::format(
-        "{} numbers of the series of pictures are missing: the pictures before them are shown longer",
-        missing));
+    state_.notice(fmt::format("{} of the series of pictures {} missing: the pictures before are shown longer",
+                              counted(missing, "number"), verb(missing, "is", "are")));
   }
   if (source_.end_unsure()) {
     state_.notice(
@@ -168,16 +169,17 @@ void FrameReader::report() const {
   }
   state_.report.damaged_packets = damaged_packets();
   if (damaged_packets() > 0) {
-    state_.notice(fmt::format("{} damaged packets of the input were skipped; the timing of the rest is kept",
-                              damaged_packets()));
+    state_.notice(fmt::format("{} of the input {} skipped; the timing of the rest is kept",
+                              counted(damaged_packets(), "damaged packet"),
+                              verb(damaged_packets(), "was", "were")));
   }
   if (decoder_->concealed() > 0)
-    state_.notice(fmt::format("{} frames of the input are damaged and were repaired as well as possible",
-                              decoder_->concealed()));
+    state_.notice(fmt::format("{} of the input {} damaged and repaired as well as possible",
+                              counted(decoder_->concealed(), "frame"),
+                              verb(decoder_->concealed(), "is", "are")));
   if (decoder_->retimed() > 0) {
-    state_.notice(
-        fmt::format("{} frames of the input had a missing or repeated timestamp and got one in between",
-                    decoder_->retimed()));
+    state_.notice(fmt::format("{} of the input had a missing or repeated timestamp and got one in between",
+                              counted(decoder_->retimed(), "frame")));
   }
 }
 

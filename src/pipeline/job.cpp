@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "media/encoder.h"
 #include "media/still.h"
@@ -338,10 +339,9 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   state.report.input_summary = summary;
   if (source.series()) {
     if (const auto others = media::other_files(source.path()); !others.empty()) {
-      state.notice(fmt::format("{} other file{} beside the pictures {} no part in the video: {}{}",
-                               others.size(), others.size() == 1 ? "" : "s",
-                               others.size() == 1 ? "has" : "have", others.front().filename().string(),
-                               others.size() == 1 ? "" : ", ..."));
+      state.notice(fmt::format("{} beside the pictures {} no part in the video: {}{}",
+                               counted(others.size(), "other file"), verb(others.size(), "has", "have"),
+                               others.front().filename().string(), others.size() == 1 ? "" : ", ..."));
     }
   }
   state.report.assumptions.push_back("colour: " + describe_color(decoded));

@@ -310,6 +310,8 @@ class TileFinder {
   std::string name_;
 };
 
+}  // namespace
+
 std::size_t output_number(const Model& model, const OutputSpec& spec, const std::string& name) {
   const auto& outputs = model.outputs();
   if (outputs.empty()) throw Error(ErrorCode::unsupported, name + ": has no output");
@@ -322,8 +324,6 @@ std::size_t output_number(const Model& model, const OutputSpec& spec, const std:
   }
   return static_cast<std::size_t>(found - outputs.begin());
 }
-
-}  // namespace
 
 NetworkChoice choose_network(const Model& model, const compiler::Target& target,
                              const NetworkOptions& wanted) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "media/muxer.h"
 #include "media/source.h"
 #include "pipeline/segment_join.h"
@@ -161,8 +162,9 @@ SinkResult SegmentSink::join(bool interrupted) {
   if (interrupted) {
     result.output = file->commit_partial();
     if (!journal_->segments().empty()) {
-      notices_.push_back(fmt::format("{} frames are kept in {}: --resume goes on from there",
-                                     journal_->pictures(), folder_->path().string()));
+      notices_.push_back(fmt::format("{} {} kept in {}: --resume goes on from there",
+                                     counted(journal_->pictures(), "frame"),
+                                     verb(journal_->pictures(), "is", "are"), folder_->path().string()));
     }
   } else {
     journal_->set_result(file->settle());

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/counted.h"
 #include "media/convert.h"
 #include "media/encoder.h"
 #include "media/muxer.h"
@@ -469,7 +470,9 @@ void VideoJob::open_encoder() {
   state_.report.frames = state_.report.frames_before = skip_;
   notices_told_ = sink_->notices().size();
   state_.notice(sink_->notices());
-  if (skip_ > 0) state_.notice(fmt::format("{} frames were finished by an earlier run", skip_));
+  if (skip_ > 0)
+    state_.notice(
+        fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"), verb(skip_, "was", "were")));
 }
 
 /// Keeps the first failure and makes the stages run dry.
@@ -789,8 +792,9 @@ void VideoJob::finish() {
   if (workers_ && workers_->ran_out())
     state_.notice("memory ran out: for a while fewer pictures were worked on at once");
   if (report.dropped_frames > 0) {
-    state_.notice(fmt::format("{} frames of the live input were dropped: there was no time for them",
-                              report.dropped_frames));
+    state_.notice(fmt::format("{} of the live input {} dropped: there was no time for more",
+                              counted(report.dropped_frames, "frame"),
+                              verb(report.dropped_frames, "was", "were")));
   }
   reader_.report();
 }

@@ -200,6 +200,7 @@ constexpr Setting kTable[] = {
      .apply = [](Job& job, const V& v) { job.jpeg_quality = as_int(v.back()); }},
     {.name = "overwrite",
      .kind = Kind::flag,
+     .commands = kAll,
      .section = Section::output,
      .doc = "Replace an existing output",
      .fallback = "false",

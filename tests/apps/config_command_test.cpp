@@ -110,7 +110,9 @@ TEST_F(ConfigCommand, OneFileServesEveryCommand) {
 TEST_F(ConfigCommand, TheCacheIsListedCheckedAndEmptied) {
   const std::string here = "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR='" + at("cache") + "'";
   const auto infer = [&] {
-    return run({"infer", at("model.onnx"), "--input", at("x.npy"), "--output", at("out")}, here).code;
+    return run({"infer", at("model.onnx"), "--input", at("x.npy"), "--output", at("out"), "--overwrite"},
+               here)
+        .code;
   };
   const auto listed = [&] { return json::parse(run({"cache", "list", "--json"}, here).out)["entries"]; };
   EXPECT_EQ(listed().size(), 0u);

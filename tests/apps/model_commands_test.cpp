@@ -76,7 +76,7 @@ TEST_F(Commands, ExecutorsThreadsIsasAndBatchesAgree) {
     std::string first;
     for (const char* threads : {"1", "2", "3"}) {
       const Result result = run({"infer", model_, "--input", at("x.npy"), "--output", at("out"), "--isa", isa,
-                                 "--threads", threads});
+                                 "--threads", threads, "--overwrite"});
       ASSERT_EQ(result.code, 0) << result.err;
       const std::string bytes = testing::content(folder_ / "out" / "mask.npy");
       if (first.empty()) first = bytes;
@@ -88,7 +88,8 @@ TEST_F(Commands, ExecutorsThreadsIsasAndBatchesAgree) {
     write_picture("four.npy", 4);
     for (const std::vector<std::string>& input :
          {std::vector<std::string>{at("four.npy")}, {at("x.npy"), "--batch", "4"}}) {
-      std::vector<std::string> arguments{"infer", model_, "--output", at("batch"), "--isa", isa, "--input"};
+      std::vector<std::string> arguments{"infer",     model_,  "--overwrite", "--output",
+                                         at("batch"), "--isa", isa,           "--input"};
       arguments.insert(arguments.end(), input.begin(), input.end());
       const Result result = run(arguments);
       ASSERT_EQ(result.code, 0) << result.err;
@@ -124,6 +125,41 @@ TEST_F(Commands, InferSaysWhatIsWrong) {
                  "no compiler pass 'magic'");
   expect_failure({"infer", model_, "--input", at("x.npy"), "--output", model_ + "/sub"}, 1, "cannot create");
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(Commands, NothingThatIsThereIsReplacedUnasked) {
+  std::filesystem::create_directories(folder_ / "cases/good");
+  std::filesystem::copy_file(model_, folder_ / "cases/good/model.onnx");
+  std::filesystem::create_directories(folder_ / "out");
+  const std::string model = testing::content(model_), input = testing::content(at("x.npy"));
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
+      {at("out/mask.npy"), {"infer", model_, "--input", at("x.npy"), "--output", at("out")}},
+      {at("bench.json"), {"bench", model_, "--repeats", "1", "--json", at("bench.json")}},
+      {at("verify.json"), {"verify", at("cases"), "--json", at("verify.json")}}};
+  for (const auto& [file, command] : commands) {
+    std::ofstream(file) << "precious";
+    expect_failure(command, 1, file + ": exists already; use --overwrite");
+    EXPECT_EQ(testing::content(file), "precious");
+    std::vector<std::string> asked = command;
+    asked.emplace_back("--overwrite");
+    run(asked);
+    EXPECT_NE(testing::content(file), "precious") << command.front();
+  }
+  // What is read is never written.
+  expect_failure({"bench", model_, "--repeats", "1", "--json", model_, "--overwrite"}, 1, "which is read");
+  std::filesystem::copy_file(at("x.npy"), at("out/mask.npy"),
+                             std::filesystem::copy_options::overwrite_existing);
+  expect_failure({"infer", model_, "--input", at("out/mask.npy"), "--output", at("out"), "--overwrite"}, 1,
+                 "which is read");
+  EXPECT_EQ(testing::content(model_), model);
+  EXPECT_EQ(testing::content(at("out/mask.npy")), input);
+}
+
+TEST_F(Commands, InspectKnowsAnOutputThatIsNotThere) {
+  std::ofstream(at("model.yaml")) << "output: {tensor: nothing}\n";
+  expect_failure({"inspect", model_}, 1, "has no output 'nothing'; its outputs are");
+  std::ofstream(at("model.yaml")) << "output: {tensor: mask}\n";
+  EXPECT_EQ(run({"inspect", model_}).code, 0);
 }
 
 TEST_F(Commands, AskingForMoreThanTheMachineHasIsAnError) {

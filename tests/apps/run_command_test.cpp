@@ -468,6 +468,12 @@ TEST_F(RunCommand, OptionsOfPrecisionThatMakeNoSense) {
   expect_refused(with(clip, out, {"--precision", "int8"}), "could run in bytes");
 }
 
+TEST_F(RunCommand, AWrongEncoderIsAnsweredWithTheRightOne) {
+  expect_refused(with(clip, scratch / "a.mp4", {"--encoder", "h264"}), "did you mean libx264");
+  expect_refused(with(clip, scratch / "a.mp4", {"--encoder", "x264"}), "did you mean libx264?");
+  expect_refused(with(clip, scratch / "a.mp4", {"--encoder", "nothing"}), "`saccade doctor` lists");
+}
+
 TEST_F(RunCommand, NamesAreLiteral) {
   for (const char* name : {"a:b.mp4", "%03d.mp4", "spa ce'\".mp4"}) {
     const auto in = scratch / name, out = scratch / (std::string("out-") + name);

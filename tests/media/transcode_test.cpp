@@ -448,7 +448,7 @@ TEST(Transcode, SubtitlesThatCannotBeConvertedAreLeftOutAndCounted) {
   ffmpeg("-f lavfi -i testsrc=s=64x48:r=25:d=1 -i {} -c:v libx264 -preset ultrafast -c:s copy {}",
          {scratch / "words.srt", in});
   const Transcoded result = transcode(in, out);
-  EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("1 subtitles of stream 1")));
+  EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("1 subtitle of stream 1")));
   EXPECT_EQ(frame_times(out).size(), 25u);
 }
 

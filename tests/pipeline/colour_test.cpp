@@ -101,6 +101,7 @@ TEST_F(Interlaced, BecomesWholePicturesOnDemandAndWhereNeeded) {
   JobReport report = pipeline::run(options, {}, bright());
   EXPECT_EQ(stream_value(options.output, "v:0", "field_order"), "progressive");
   EXPECT_EQ(frame_times(options.output), frame_times(in_));
+  EXPECT_EQ(stream_value(options.output, "v:0", "duration"), stream_value(in_, "v:0", "duration"));
   EXPECT_EQ(report.frames, static_cast<std::int64_t>(frame_times(in_).size()));
   options = job(in_, scratch_ / "auto.webm", Effect::blur);
   report = pipeline::run(options, {}, bright());

@@ -1,0 +1,26 @@
+#include "overwrite.h"
+
+#include <system_error>
+
+#include "base/files.h"
+#include "saccade/error.h"
+
+namespace saccade::cli {
+
+void require_free(const std::filesystem::path& target, bool overwrite,
+                  const std::vector<std::filesystem::path>& inputs) {
+  if (target.empty() || target == "-") return;
+  for (const std::filesystem::path& input : inputs) {
+    if (same_file(target, input))
+      throw Error(ErrorCode::invalid_argument,
+                  target.string() + ": is " + input.string() + ", which is read; name another file");
+  }
+  // Devices and pipes are no results that could be lost.
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(target, ignored);
+  if (!overwrite && (std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status)))
+    throw Error(ErrorCode::invalid_argument,
+                target.string() + ": exists already; use --overwrite to replace it");
+}
+
+}  // namespace saccade::cli
