@@ -91,7 +91,8 @@ Tensor picture() {
 std::size_t steps_on_bytes(const Plan& plan) {
   std::size_t n = 0;
   for (const compiler::Step& step : plan.impl().compiled.steps)
-    n += step.kernel->name.find(".int8") != std::string_view::npos;
+    n += step.kernel->name.find(".int8") != std::string_view::npos &&
+         !step.kernel->name.starts_with("elementwise");
   return n;
 }
 
