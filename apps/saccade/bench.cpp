@@ -55,6 +55,7 @@ BenchOptions bench_options(const CLI::App& command) {
   options.plan.batch = said.integer("batch", 0);
   options.plan.max_memory = said.text("max-memory");
   options.plan.precision = said.text("precision");
+  options.plan.tune = said.flag("tune");
   for (const std::string& threads : said.values("threads")) options.threads.push_back(std::stoi(threads));
   // What bounds them in the environment is no choice.
   if (said.source("isa") != settings::Source::environment) options.isa = said.values("isa");
@@ -339,6 +340,7 @@ void run(const BenchOptions& options) {
                    {"cpus", platform::available_cpus()},
                    {"isa_detected", isa_name(detected_isa())},
                    {"precision", options.plan.precision},
+                   {"tuned", options.plan.tune},
                    {"warmup", options.warmup},
                    {"repeats", options.repeats}};
     Json shapes = Json::object();

@@ -178,6 +178,7 @@ void run(const InferOptions& options) {
     wanted.max_isa = isa;
     wanted.disabled_passes = options.disabled_passes;
     wanted.max_memory = options.job.max_memory;
+    wanted.tune = options.job.tune;
     wanted.precision = precision;
     for (std::size_t i = 0; i < inputs.size(); ++i)
       wanted.input_shapes.emplace_back(model.inputs()[i].name, inputs[i].shape());

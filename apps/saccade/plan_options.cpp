@@ -76,6 +76,7 @@ CompileOptions compile_options(const Model& model, const PlanOptions& options) {
   result.disabled_passes = options.disabled_passes;
   result.max_memory = memory_bound(options.max_memory);
   result.precision = *parse_precision(options.precision);
+  result.tune = options.tune;
   for (const std::string& text : options.shapes) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos) {

@@ -21,6 +21,7 @@ struct PlanOptions {
   std::int64_t batch = 0;
   std::string max_memory;
   std::string precision = "fp32";
+  bool tune = false;
 };
 
 /// Adds --shape, --batch, --disable-pass, --limit and --max-memory.

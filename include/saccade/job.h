@@ -63,6 +63,7 @@ struct JobOptions {
   LoadLimits limits;            ///< what it may ask for
   PlanCacheOptions plan_cache;  ///< compiled plans of earlier jobs
   std::int64_t max_memory = 0;  ///< of the network, as CompileOptions::max_memory
+  bool tune = false;            ///< the network's kernels are measured, as CompileOptions::tune
   /// Of the whole process while it works on a video: fewer pictures at once if need be, by planned sizes. 0:
   /// no bound.
   std::int64_t max_process_memory = 0;

@@ -61,7 +61,8 @@ struct CompileOptions {
   /// Nothing but what is asked for here makes a network less precise. Error(unsupported) for one that this
   /// instruction set has no kernels for.
   Precision precision = Precision::fp32;
-  /// Names of nodes (of what they return, where they have none) that stay in single precision all the same.
+  /// Names of nodes (of what they return, where they have none) that stay in single precision all the same,
+  /// with what they are computed together with.
   std::vector<std::string> fp32_layers;
   /// With bf16: 3x3 convolutions may also run on kernels that multiply in bfloat16 after Winograd's
   /// transforms, which is faster and errs several times as much as bf16 else does. For those who have
@@ -69,6 +70,12 @@ struct CompileOptions {
   bool coarse = false;
   /// Names of nodes that run on no such kernel all the same.
   std::vector<std::string> exact_layers;
+  /// Measures kernels on this machine while it compiles, and takes the fastest where several can do a layer
+  /// at comparable cost. That takes seconds, less than half a minute (an idle machine measures best); the
+  /// model's plan cache keeps what was measured, and the plan. Last bits of results may differ from those
+  /// without; they are the same for any number of threads, any batch, and wherever the same times are known.
+  /// Layers are no less exact than without it. Plans for shapes that only a run tells are not measured.
+  bool tune = false;
 };
 
 struct ContextOptions {

@@ -35,6 +35,7 @@ Side side_of(const JobOptions& job, const JobCallbacks& callbacks, const compile
   Side side{pipeline::choose_network(model, target,
                                      {.max_isa = job.max_isa,
                                       .max_memory = job.max_memory,
+                                      .tune = job.tune,
                                       .precision = pipeline::precision_options(job, callbacks),
                                       .tile = job.tile,
                                       .window = job.window}),

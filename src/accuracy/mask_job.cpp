@@ -74,6 +74,7 @@ std::unique_ptr<pipeline::Network> network_of(const JobOptions& job, const JobCa
   return pipeline::make_network(Model::load(job.model, job.limits, job.plan_cache), target,
                                 {.max_isa = job.max_isa,
                                  .max_memory = job.max_memory,
+                                 .tune = job.tune,
                                  .precision = pipeline::precision_options(job, callbacks),
                                  .tile = job.tile,
                                  .window = job.window});

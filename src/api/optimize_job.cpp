@@ -29,12 +29,12 @@ std::string key_of(const JobOptions& job, const OptimizeOptions& options, const 
   if (model.empty()) return "";
   return fmt::format(
       "tuning\nmodel {}\nprocessor {}\ncpus {}\nisa {}\ninput {}\noutput {}\neffect {} {} {} {} {}"
-      "\nparts {} {} {} {}\nencoder {} {} {}\njob {} {} {} {} {} {} {} {} {}\nbounds {} {} {}",
+      "\nparts {} {} {} {}\nencoder {} {} {}\njob {} {} {} {} {} {} {} {} {} {}\nbounds {} {} {}",
       model, platform::cpu_signature(), platform::available_cpus(), isa_name(first.isa), first.input_summary,
       first.output_summary, effect_name(job.effect), job.strength, job.refine, job.decontaminate, job.feather,
       job.tile.value_or(-1), job.window.value_or(-1), job.window_overlap, job.window_batch, job.encoder,
       job.preset, job.crf.value_or(-1), job.threads, mode_name(job.mode), job.streams, job.tokens,
-      job.decoder_threads, job.encoder_threads, precision_name(job.precision), job.max_memory,
+      job.decoder_threads, job.encoder_threads, precision_name(job.precision), job.max_memory, job.tune,
       job.max_mask_change, options.target_fps, options.max_latency_ms, options.max_memory);
 }
 

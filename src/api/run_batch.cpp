@@ -16,6 +16,7 @@ BatchReport run_batch(const BatchOptions& options, const BatchCallbacks& callbac
     return pipeline::make_network(Model::load(job.model, job.limits, job.plan_cache), cpu::target(),
                                   {.max_isa = job.max_isa,
                                    .max_memory = job.max_memory,
+                                   .tune = job.tune,
                                    .precision = pipeline::precision_options(job, watch),
                                    .tile = job.tile,
                                    .window = job.window});

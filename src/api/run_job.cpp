@@ -15,6 +15,7 @@ std::unique_ptr<pipeline::Network> api::network_of(const JobOptions& options, co
   return pipeline::make_network(Model::load(options.model, options.limits, options.plan_cache), cpu::target(),
                                 {.max_isa = options.max_isa,
                                  .max_memory = options.max_memory,
+                                 .tune = options.tune,
                                  .precision = pipeline::precision_options(options, callbacks),
                                  .tile = options.tile,
                                  .window = options.window});

@@ -99,6 +99,7 @@ std::optional<double> time_ratio(const JobOptions& options, const Plan& plan, st
   try {
     pipeline::NetworkOptions wanted;
     wanted.max_isa = options.max_isa;
+    wanted.tune = options.tune;
     wanted.max_memory = max_memory;
     wanted.precision.asked = precision;
     const auto network = pipeline::make_network(
@@ -115,6 +116,7 @@ std::optional<double> one_window_ratio(const JobOptions& options, const Plan& pl
   try {
     pipeline::NetworkOptions wanted;
     wanted.max_isa = options.max_isa;
+    wanted.tune = options.tune;
     wanted.max_memory = options.max_memory;
     wanted.window = options.window;
     wanted.precision.asked = plan.impl().precision;

@@ -121,7 +121,7 @@ CompiledGraph compile_optimised(const ir::Graph& graph, const Target& target, co
   ir::Graph optimised = graph;
   refuse_unknown_shapes(optimised);
   check_work(optimised);
-  const KernelTable kernels(target, options.isa);
+  const KernelTable kernels(target, options.isa, options.timer);
   legalise(optimised, kernels);
   RecordingStore store;
   const double price = options.max_memory > 0 ? price_that_fits(optimised, kernels, options.max_memory) : 0;

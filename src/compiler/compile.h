@@ -1,12 +1,14 @@
 // The compiler's entry point.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/compiled_graph.h"
+#include "compiler/kernel_timer.h"
 #include "compiler/recipe.h"
 #include "compiler/target.h"
 #include "ir/graph.h"
@@ -31,6 +33,8 @@ struct Options {
   bool check_passes = false;
   /// If > 0: bytes that packed weights, arena and the scratch of one thread may take together.
   std::int64_t max_memory = 0;
+  /// Says how long kernels take, where choices are not left to predictions; nullptr: they are.
+  std::shared_ptr<KernelTimer> timer = nullptr;
 };
 
 /// Throws Error(unsupported) for data-dependent shapes that do not fold, Error(shape_mismatch |

@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "compiler/kernel_timer.h"
 #include "compiler/target.h"
 
 namespace saccade::compiler {
@@ -18,15 +21,37 @@ struct Choice {
 /// The kernels of one target up to an instruction set, by operator.
 class KernelTable {
  public:
-  KernelTable(const Target& target, Isa isa);
+  /// What predictions say is at most so many times as slow as the least is tried where there is a timer.
+  static constexpr double kTried = 3;
+
+  /// `timer` may be nullptr.
+  KernelTable(const Target& target, Isa isa, std::shared_ptr<KernelTimer> timer = nullptr);
   /// The cheapest that can run `query`, with `price` added to the costs; ties by table order. Refusals go to
   /// the log topic "dispatch".
   Choice best(const KernelQuery& query,
               const std::function<double(const KernelDesc&)>& price = nullptr) const;
+  bool has_timer() const noexcept { return timer_ != nullptr; }
+  /// The same as `best` by measured times, of kernels whose predicted cost is within `kTried` of the least;
+  /// the cheapest of these unless another is clearly faster. Nothing where no kernel can run `query`, or it
+  /// cannot be timed.
+  std::optional<Choice> fastest(const KernelQuery& query,
+                                const std::function<double(const KernelDesc&)>& price = nullptr) const;
+  /// How many kernels `fastest` would compare.
+  std::size_t rivals(const KernelQuery& query,
+                     const std::function<double(const KernelDesc&)>& price = nullptr) const;
   /// The kernel of that name for an operator; nullptr if there is none.
   const KernelDesc* find(std::string_view op, std::string_view name) const;
 
  private:
+  /// Those to try, with their predicted costs and prices; `single` is of `query`.
+  struct Rival {
+    const KernelDesc* kernel;
+    double cost, price;
+  };
+  std::vector<Rival> rivals_of(const KernelQuery& query, const SinglePicture& single,
+                               const std::function<double(const KernelDesc&)>& price) const;
+
+  std::shared_ptr<KernelTimer> timer_;
   std::map<std::string_view, std::vector<const KernelDesc*>> by_op_;
 };
 

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "compiler/chain.h"
 #include "compiler/edit.h"
@@ -20,8 +23,10 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-// The cheapest kernel that can run the node, its operands dense and in one order throughout.
-Choice best_of(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
+// Calls `ask` with the node's query, its operands dense and in one order throughout, until that has an
+// answer.
+template <class Ask>
+auto asked(const ir::Graph& graph, const Node& node, Ask ask) {
   std::vector<const Tensor*> constants;
   for (const ValueId id : node.inputs) constants.push_back(graph.constant(id));
   for (const Layout layout : {Layout::channels_last, Layout::plain}) {
@@ -38,14 +43,25 @@ Choice best_of(const ir::Graph& graph, const Node& node, const KernelTable& kern
     std::vector<TensorDesc> inputs, outputs;
     for (const ValueId id : node.inputs) inputs.push_back(desc(id));
     for (const ValueId id : node.outputs) outputs.push_back(desc(id));
-    const Choice choice = kernels.best({node, inputs, constants, outputs, Precision::fp32});
-    if (choice.kernel != nullptr) return choice;
+    if (auto answer = ask(KernelQuery{node, inputs, constants, outputs, Precision::fp32})) return answer;
   }
-  return {};
+  return decltype(ask(std::declval<const KernelQuery&>())){};
+}
+
+// The cheapest kernel that can run the node.
+std::optional<Choice> best_of(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
+  return asked(graph, node, [&](const KernelQuery& query) {
+    const Choice choice = kernels.best(query);
+    return choice.kernel != nullptr ? std::optional(choice) : std::nullopt;
+  });
+}
+// The same by measured times.
+std::optional<Choice> fastest_of(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
+  return asked(graph, node, [&](const KernelQuery& query) { return kernels.fastest(query); });
 }
 
 bool runs(const ir::Graph& graph, const Node& node, const KernelTable& kernels) {
-  return best_of(graph, node, kernels).kernel != nullptr;
+  return best_of(graph, node, kernels).has_value();
 }
 
 // The node that applies what is left of an epilogue to `x`.
@@ -119,8 +135,8 @@ class Legaliser {
   // Whether a block on f32, with conversions around it, is cheaper than on bf16 or the only one with kernels:
   // where nothing computes with bf16, one pass over the rows may be worth more than halves of bytes.
   bool costs_less_wide(const Node& block) {
-    const double narrow_cost = least_cost(block);
-    if (narrow_cost < 0) return true;
+    const std::vector<std::vector<Node>> narrow_ways = ways_of(block);
+    if (least_of(narrow_ways, false).ns < 0) return true;
     // Of one element: six bytes read or written and a few operations a vector.
     constexpr double kConversionNanoseconds = 0.3;
     double cost = 0;
@@ -141,8 +157,14 @@ class Legaliser {
     }
     if (narrow(wide.outputs[0])) wide.outputs[0] = converted(wide.outputs[0]);
     infer_outputs(graph_, wide);
-    const double wide_cost = least_cost(wide);
-    return wide_cost >= 0 && wide_cost + cost < narrow_cost;
+    const std::vector<std::vector<Node>> wide_ways = ways_of(wide);
+    for (const bool timed : {true, false}) {
+      if (timed && !kernels_.has_timer()) continue;
+      const double narrow_ns = least_of(narrow_ways, timed).ns, wide_ns = least_of(wide_ways, timed).ns;
+      if (timed && (narrow_ns < 0 || wide_ns < 0)) continue;
+      return wide_ns >= 0 && wide_ns + cost < narrow_ns;
+    }
+    return false;
   }
 
   // The node without what says that results are stored as bf16 or f32.
@@ -295,30 +317,47 @@ class Legaliser {
                            middle + 1 < parts.size() ? &parts[middle + 1] : nullptr)});
     return ways;
   }
-  // Nanoseconds of the cheapest; negative where none has kernels.
-  double least_cost(const Node& block) {
-    double least = -1;
-    for (const std::vector<Node>& way : ways_of(block)) {
-      const double cost = cost_of(way);
-      if (cost >= 0 && (least < 0 || cost < least)) least = cost;
+  /// One of several ways to compute the same.
+  struct Cost {
+    std::size_t way = 0;  ///< of the list
+    double ns = -1;       ///< negative: none has kernels
+  };
+  // The cheapest of them. By measured times, where `timed`: of ways that predictions find near the best; may
+  // be none then.
+  Cost least_of(const std::vector<std::vector<Node>>& ways, bool timed) const {
+    Cost least;
+    const auto consider = [&](std::size_t way, double ns) {
+      if (ns >= 0 && (least.ns < 0 || ns < least.ns)) least = {way, ns};
+    };
+    std::vector<double> predicted;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      predicted.push_back(cost_of(ways[i], false));
+      consider(i, predicted.back());
+    }
+    if (!timed || least.ns < 0) return least;
+    const double near = KernelTable::kTried * least.ns;
+    least = {};
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      if (predicted[i] < 0 || predicted[i] > near) continue;
+      const double ns = cost_of(ways[i], true);
+      if (ns < 0) return {};
+      consider(i, ns);
     }
     return least;
+  }
+  Cost least_of(const std::vector<std::vector<Node>>& ways) const {
+    if (kernels_.has_timer() && ways.size() > 1)
+      if (const Cost timed = least_of(ways, true); timed.ns >= 0) return timed;
+    return least_of(ways, false);
   }
 
   // Takes a block apart where its parts, or two of them and the third, are cheaper than the whole or no
   // kernel can run it. Returns whether it did.
   bool split_block(const Node& block) {
     const std::vector<std::vector<Node>> ways = ways_of(block);
-    const std::vector<Node>* chosen = &ways.front();
-    double least = -1;
-    for (const std::vector<Node>& way : ways) {
-      const double cost = cost_of(way);
-      if (cost < 0 || (least >= 0 && cost >= least)) continue;
-      chosen = &way;
-      least = cost;
-    }
-    if (chosen == &ways.back()) return false;
-    for (const Node& node : *chosen)
+    const std::size_t chosen = least_of(ways).way;
+    if (chosen + 1 == ways.size()) return false;
+    for (const Node& node : ways[chosen])
       if (node.op == "InvertedResidual" || !split(node)) emit(node);
     return true;
   }
@@ -347,13 +386,14 @@ class Legaliser {
     node.outputs = project != nullptr ? project->outputs : depthwise.outputs;
     return node;
   }
-  // Nanoseconds; negative where some node has no kernel.
-  double cost_of(const std::vector<Node>& nodes) const {
+  // Nanoseconds; negative where some node has no kernel, or cannot be timed.
+  double cost_of(const std::vector<Node>& nodes, bool timed) const {
     double sum = 0;
     for (const Node& node : nodes) {
-      const Choice choice = best_of(graph_, node, kernels_);
-      if (choice.kernel == nullptr) return -1;
-      sum += choice.cost;
+      const std::optional<Choice> choice =
+          timed ? fastest_of(graph_, node, kernels_) : best_of(graph_, node, kernels_);
+      if (!choice) return -1;
+      sum += choice->cost;
     }
     return sum;
   }

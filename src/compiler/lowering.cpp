@@ -1,6 +1,8 @@
 #include "compiler/lowering.h"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -427,16 +429,17 @@ class Lowering {
     return options_.weight_price * static_cast<double>(kernel.prepare(query).weight_bytes);
   }
 
-  // The cheapest way to run a node, with what bringing its operands there costs; nothing: no kernel can.
-  std::optional<Best> choose(const Node& node, std::span<const Tensor* const> constants,
-                             const std::optional<ConcatPlan::Part>& part) {
-    // Only where weights are of some size: their kernels have to pack, if only for show.
-    constexpr std::size_t kLargeWeights = 16384;
-    const bool priced = options_.weight_price > 0 &&
-                        std::any_of(constants.begin(), constants.end(), [](const Tensor* tensor) {
-                          return tensor != nullptr && tensor->bytes() >= kLargeWeights;
-                        });
-    std::optional<Best> best;
+  /// A way to run a node that a kernel can take.
+  struct Way {
+    Best best;  ///< with the kernel that predictions choose
+    double moved = 0;
+    std::vector<TensorDesc> inputs, outputs;
+  };
+
+  // All of them, with what bringing operands there costs.
+  std::vector<Way> ways_of(const Node& node, std::span<const Tensor* const> constants,
+                           const std::optional<ConcatPlan::Part>& part, bool priced) {
+    std::vector<Way> ways;
     std::uint32_t number = 0;
     for (const Assignment& assignment : assignments(node)) {
       double moved = 0;
@@ -454,26 +457,72 @@ class Lowering {
           moved += kCopyNanosecondsPerByte * static_cast<double>(bytes_of(outputs.back()));
       }
       for (const bool in_concat : {true, false}) {
-        double total = moved;
-        std::vector<TensorDesc> targets = outputs;
+        Way way{{}, moved, inputs, outputs};
         if (in_concat) {
           if (!part || concats_.concats[part->concat].layout != assignment.outputs[0]) continue;
-          targets[0] = desc(part_of(*part, node.outputs[0]));
+          way.outputs[0] = desc(part_of(*part, node.outputs[0]));
         } else if (part) {
-          total += kCopyNanosecondsPerByte * static_cast<double>(bytes_of(outputs[0]));
+          way.moved += kCopyNanosecondsPerByte * static_cast<double>(bytes_of(outputs[0]));
         }
-        const KernelQuery query{node, inputs, constants, targets, Precision::fp32};
-        const Choice choice =
-            priced ? kernels_.best(query, [&](const KernelDesc& kernel) { return price_of(kernel, query); })
-                   : kernels_.best(query);
+        const KernelQuery query{node, way.inputs, constants, way.outputs, Precision::fp32};
+        const Choice choice = kernels_.best(query, price(query, priced));
         if (choice.kernel == nullptr) continue;
-        total += choice.cost;
-        if (!best || total < best->total)
-          best = Best{choice, total, assignment, {std::string(choice.kernel->name), number, in_concat}};
+        way.best = {choice,
+                    way.moved + choice.cost,
+                    assignment,
+                    {std::string(choice.kernel->name), number, in_concat}};
+        ways.push_back(std::move(way));
       }
       ++number;
     }
-    return best;
+    return ways;
+  }
+
+  std::function<double(const KernelDesc&)> price(const KernelQuery& query, bool priced) const {
+    if (!priced) return nullptr;
+    return [this, &query](const KernelDesc& kernel) { return price_of(kernel, query); };
+  }
+
+  // The cheapest way to run a node; nothing: no kernel can.
+  std::optional<Best> choose(const Node& node, std::span<const Tensor* const> constants,
+                             const std::optional<ConcatPlan::Part>& part) {
+    // Only where weights are of some size: their kernels have to pack, if only for show.
+    constexpr std::size_t kLargeWeights = 16384;
+    const bool priced = options_.weight_price > 0 &&
+                        std::any_of(constants.begin(), constants.end(), [](const Tensor* tensor) {
+                          return tensor != nullptr && tensor->bytes() >= kLargeWeights;
+                        });
+    std::vector<Way> ways = ways_of(node, constants, part, priced);
+    if (kernels_.has_timer()) time_ways(node, constants, priced, ways);
+    const auto best = std::min_element(
+        ways.begin(), ways.end(), [](const Way& a, const Way& b) { return a.best.total < b.best.total; });
+    return best == ways.end() ? std::nullopt : std::optional(best->best);
+  }
+
+  // Puts the fastest kernels and what they take into ways that may be the best by what is predicted, and
+  // leaves out the others. Changes nothing where there is one kernel only or one cannot be timed.
+  void time_ways(const Node& node, std::span<const Tensor* const> constants, bool priced,
+                 std::vector<Way>& ways) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Way& way : ways) least = std::min(least, way.best.total);
+    std::vector<Way> timed;
+    std::size_t rivals = 0;
+    for (const Way& way : ways) {
+      if (way.best.total > KernelTable::kTried * least) continue;
+      const KernelQuery query{node, way.inputs, constants, way.outputs, Precision::fp32};
+      rivals += kernels_.rivals(query, price(query, priced));
+      timed.push_back(way);
+    }
+    if (rivals < 2) return;
+    for (Way& way : timed) {
+      const KernelQuery query{node, way.inputs, constants, way.outputs, Precision::fp32};
+      const std::optional<Choice> fastest = kernels_.fastest(query, price(query, priced));
+      if (!fastest) return;
+      way.best.choice = *fastest;
+      way.best.total = way.moved + fastest->cost;
+      way.best.decision.kernel = fastest->kernel->name;
+    }
+    ways = std::move(timed);
   }
 
   // What was chosen before.

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "compiler/check.h"
+#include "compiler/kept_layers.h"
 #include "compiler/passes/canonicalise.h"
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
@@ -140,6 +141,9 @@ bool pass_is_required(std::string_view name) {
 std::string run_passes(ir::Graph& graph, const Options& options) {
   refuse_bad_names(options);
   std::string report;
+  Options followed = options;  // with the names under which layers that are to stay exact go on
+  const bool follows =
+      options.precision == Precision::bf16 && !(options.fp32_layers.empty() && options.exact_layers.empty());
   for (const Pass& pass : kPasses) {
     const bool disabled = std::find(options.disabled_passes.begin(), options.disabled_passes.end(),
                                     pass.name) != options.disabled_passes.end();
@@ -150,10 +154,10 @@ std::string run_passes(ir::Graph& graph, const Options& options) {
     const std::size_t nodes = graph.nodes.size();
     // The first pass changes what inputs the graph accepts; every other must leave its results alone.
     const bool check = options.check_passes && inputs_known(graph) && pass.run != set_shapes && !pass.rounds;
-    const ir::Graph before = check ? graph : ir::Graph{};
+    const ir::Graph before = check || follows ? graph : ir::Graph{};
     const auto start = std::chrono::steady_clock::now();
     try {
-      pass.run(graph, options);
+      pass.run(graph, followed);
       const double ms =
           std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
       report +=
@@ -167,6 +171,10 @@ std::string run_passes(ir::Graph& graph, const Options& options) {
     if (log::enabled("passes")) {
       log::write("passes", fmt::format("after {}: {} -> {} nodes", pass.name, nodes, graph.nodes.size()));
       log::write("passes", ir::dump(graph));
+    }
+    if (follows) {
+      followed.fp32_layers = follow_layers(followed.fp32_layers, before, graph);
+      followed.exact_layers = follow_layers(followed.exact_layers, before, graph);
     }
     if (check) check_equivalent(before, graph, pass.name);
   }

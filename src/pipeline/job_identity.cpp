@@ -67,6 +67,7 @@ nlohmann::json identity_of_options(const JobOptions& o) {
                             {"start", o.start},
                             {"precision", precision_name(o.precision)},
                             {"max_memory", o.max_memory},
+                            {"tune", o.tune},
                             {"calibration", o.calibration.string()},
                             {"labels", o.labels.string()},
                             {"max_mask_change", o.max_mask_change},

@@ -345,6 +345,7 @@ NetworkChoice choose_network(const Model& model, const compiler::Target& target,
   options.input_shapes.emplace_back(input.name, shape);
   options.max_isa = wanted.max_isa;
   options.max_memory = wanted.max_memory;
+  options.tune = wanted.tune;
   ChosenModel chosen = choose_precision(network, spec, target, options, wanted.precision);
   return {std::move(chosen), std::move(network), std::move(options), tiles};
 }

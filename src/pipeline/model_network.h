@@ -14,6 +14,7 @@ namespace saccade::pipeline {
 struct NetworkOptions {
   std::optional<Isa> max_isa;
   std::int64_t max_memory = 0;  ///< as CompileOptions::max_memory
+  bool tune = false;            ///< as CompileOptions::tune
   PrecisionOptions precision;
   std::optional<int> tile;    ///< inputs are tiles of that many pixels a side; 0: of a size that suits
   std::optional<int> window;  ///< inputs are windows of that many pixels a side; 0: of the spec's size

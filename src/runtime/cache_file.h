@@ -16,7 +16,7 @@
 namespace saccade::runtime {
 
 /// What entries are of: compiled plans, what is known of model files, decisions about precision (which take
-/// calibration), and settings that were found by trying.
+/// calibration), and what was found by trying: settings, times of kernels.
 enum class CacheKind : std::uint8_t { plan, model, precision, tuning };
 /// Of their files.
 inline constexpr std::array<std::string_view, 4> kCacheExtensions = {".plan", ".model", ".precision",

@@ -71,6 +71,7 @@ void make_dynamic(PlanImpl& plan, const ir::Graph& graph, const ir::Graph& optim
   auto dynamic = std::make_shared<DynamicPlan>();
   dynamic->target = &target;
   dynamic->options = options;
+  dynamic->options.timer = nullptr;  // nothing is measured while a context runs
   dynamic->graph = compiler::with_shapes(graph, options.input_shapes);
   plan.outputs = declared_infos(dynamic->graph, dynamic->graph.outputs);
   dynamic->shape_inputs = compiler::shape_inputs(dynamic->graph);

@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "compiler/target.h"
 #include "ir/graph.h"
 #include "saccade/model.h"
 
@@ -18,11 +21,13 @@ namespace saccade::runtime {
 struct PlanImpl;
 
 class PlanCache;
+class KernelTimes;
 
 /// Plans made so far, newest first; a few, so that switching between two sizes does not compile each time.
 struct RecentPlans {
   std::mutex mutex;
   std::list<std::pair<std::string, std::shared_ptr<const PlanImpl>>> plans;
+  std::map<std::string, std::shared_ptr<KernelTimes>> times;  ///< by target, of plans that were tuned
 };
 
 /// All limits, for keys of what depends on them.
@@ -76,8 +81,14 @@ Model derive_model(const Model& model, const std::vector<Shape>& input_shapes, s
 /// not have, Error(shape_mismatch) for a dimension that stays unknown.
 std::vector<Shape> resolve_shapes(const ModelImpl& model, const CompileOptions& options);
 
-/// The plan for `target`; from the cache where the same was asked for before.
+/// Nanoseconds of a kernel, as compiler::time_kernel.
+using MeasureKernel = std::function<std::optional<double>(const compiler::KernelQuery&,
+                                                          const compiler::KernelDesc&, double rival)>;
+
+/// The plan for `target`; from the cache where the same was asked for before. `measure` (may be nullptr)
+/// takes the place of the clock where `options.tune`.
 std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler::Target& target,
-                                          const CompileOptions& options);
+                                          const CompileOptions& options,
+                                          const MeasureKernel& measure = nullptr);
 
 }  // namespace saccade::runtime

@@ -8,6 +8,7 @@
 #include "compiler/compile.h"
 #include "runtime/context.h"
 #include "runtime/dynamic_plan.h"
+#include "runtime/kernel_times.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan_file.h"
 #include "saccade/profiler.h"
@@ -27,7 +28,8 @@ std::string key_of(const compiler::Target& target, const compiler::Options& opti
   std::string key =
       fmt::format("{} {} {}", target.name(), isa_name(options.isa), precision_name(options.precision));
   for (const Shape& shape : options.input_shapes) key += " " + shape_string(shape);
-  key += fmt::format(" -{} {}", fmt::join(disabled, ","), options.max_memory);
+  key += fmt::format(" -{} {}{}", fmt::join(disabled, ","), options.max_memory,
+                     options.timer != nullptr ? " tuned" : "");
   for (const std::string& name : single) key += fmt::format(" {}:{}", name.size(), name);
   if (options.coarse) {
     std::vector<std::string> exact = options.exact_layers;
@@ -123,7 +125,7 @@ std::shared_ptr<const PlanImpl> plan_from_files(const ModelImpl& model, const co
 }  // namespace
 
 std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler::Target& target,
-                                          const CompileOptions& options) {
+                                          const CompileOptions& options, const MeasureKernel& measure) {
   compiler::Options wanted;
   wanted.input_shapes = resolve_shapes(model, options);
   wanted.isa = options.max_isa ? std::min(*options.max_isa, active_isa()) : active_isa();
@@ -136,6 +138,8 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("a memory of {} bytes is negative", options.max_memory));
   wanted.max_memory = options.max_memory;
+  const std::shared_ptr<KernelTimes> times = options.tune ? times_of(model, target, measure) : nullptr;
+  wanted.timer = times;
   const std::string key = key_of(target, wanted);
   RecentPlans& cache = *model.recent;
   {
@@ -149,6 +153,7 @@ std::shared_ptr<const PlanImpl> make_plan(const ModelImpl& model, const compiler
   }
   // Compiled without the lock: two threads that want different plans do not wait for each other.
   std::shared_ptr<const PlanImpl> plan = plan_from_files(model, target, wanted, key);
+  if (times != nullptr) keep_times(model, target, *times);
   const std::lock_guard lock(cache.mutex);
   cache.plans.emplace_front(key, plan);
   if (cache.plans.size() > kMostCachedPlans) cache.plans.pop_back();

@@ -215,6 +215,53 @@ TEST(LowerToBf16, LayersThatShallStay) {
   EXPECT_EQ(narrow_values(lowered(whole, narrow({whole.nodes[0].name, kept, whole.nodes[2].name}))), 0u);
 }
 
+/// Layers that read bf16.
+std::size_t narrow_layers(const ir::Graph& graph) {
+  std::size_t n = 0;
+  for (const ir::Node& node : graph.nodes)
+    n += (node.op == "Conv" || node.op == "InvertedResidual") &&
+                 graph.value(node.inputs[0]).dtype == DType::bf16
+             ? 1
+             : 0;
+  return n;
+}
+
+// An activation in its convolution, a batch norm in its weights, an addition and three convolutions in a
+// block.
+TEST(LowerToBf16, LayersThatBecamePartsOfOthersStayToo) {
+  GraphMaker m;
+  const auto relu = [&](Id id) { return m.node("Relu", {id}); };
+  Id x = relu(m.conv(m.input("x", {1, 3, 16, 16}), 3, 16));
+  x = relu(m.conv(x, 16, 16));
+  const std::size_t first = m.graph.nodes.size();
+  Id y = relu(m.conv(x, 16, 48, 1));
+  y = m.conv(y, 48, 48, 3, 1, 48);
+  y = relu(m.node("BatchNormalization",
+                  {y, m.random({48}), m.random({48}), m.random({48}), m.random({48}, 1, 2)}));
+  y = m.conv(y, 48, 16, 1);
+  y = m.node("Add", {x, y});
+  const std::size_t last = m.graph.nodes.size();
+  y = relu(m.conv(y, 16, 16));
+  y = m.node("HardSwish", {m.conv(y, 16, 16)});
+  const ir::Graph whole = m.finish({m.conv(y, 16, 4)});
+  const auto optimised = [&](std::vector<std::string> kept) {
+    Options options = narrow(std::move(kept));
+    options.input_shapes = {{1, 3, 16, 16}};
+    return optimise(whole, options);
+  };
+  const ir::Graph none = optimised({});
+  ASSERT_EQ(count(none, "InvertedResidual"), 1u);
+  for (std::size_t n = first; n + 1 < whole.nodes.size(); ++n) {
+    const ir::Graph g = optimised({whole.nodes[n].name});
+    EXPECT_EQ(narrow_layers(g) + 1, narrow_layers(none)) << whole.nodes[n].name;
+    if (n < last) {
+      EXPECT_EQ(g.value(testing::find(g, "InvertedResidual")->inputs[0]).dtype, DType::f32)
+          << whole.nodes[n].name;
+    }
+  }
+  EXPECT_EQ(narrow_layers(optimised({"no such layer"})), narrow_layers(none));
+}
+
 TEST(LowerToBf16, ModelsOfBf16StayAsTheyAre) {
   GraphMaker m;
   const Id x = m.input("x", {1, 3, 8, 8});

@@ -7,6 +7,7 @@
 
 #include "compiler/chain.h"
 #include "compiler/edit.h"
+#include "compiler/kept_layers.h"
 #include "ops/inverted_residual.h"
 
 namespace saccade::compiler {
@@ -58,13 +59,6 @@ std::vector<std::size_t> data_slots(const Node& node, Kind kind) {
   if (node.op == "Pad") slots.push_back(2);
   std::erase_if(slots, [&](std::size_t slot) { return !node.has_input(slot); });
   return slots;
-}
-
-/// The name by which layers are known: a node's own, else that of what it returns.
-const std::string& layer_name(const ir::Graph& graph, const Node& node) {
-  return node.name.empty() && !node.outputs.empty() && node.outputs[0] != ir::kNoValue
-             ? graph.value(node.outputs[0]).name
-             : node.name;
 }
 
 bool one_of_names(const std::string& name, const std::vector<std::string>& names) {
