@@ -84,6 +84,7 @@ constexpr Emulation kEmulations[] = {
     {"reduce.global_mean.avx512.fp32", emulated::reduce_lines},
     {"reduce.global_max.avx512.fp32", emulated::reduce_lines},
     {"reduce.whole_plane.avx512.fp32", emulated::reduce_lines},
+    {"reduce.mean.avx512.int8", emulated::mean_bytes},
     {"reduce.mean.avx512.bf16", emulated::reduce_lines_bf16},
     {"reduce.global_mean.avx512.bf16", emulated::reduce_lines_bf16},
     {"reduce.whole_plane.avx512.bf16", emulated::reduce_lines_bf16},

@@ -204,6 +204,21 @@ TEST(OpenQuantised, GivesTheSameBitsAndReadsBytes) {
   EXPECT_TRUE(std::ranges::equal(want[1].values<float>(), got[1].values<float>()));
 }
 
+TEST(OpenQuantised, TakesMeansOfBytes) {
+  for (const std::uint8_t point : {std::uint8_t{0}, std::uint8_t{3}}) {
+    GraphMaker m;
+    const Id x = m.input("x", {1, 3, 6, 7}, DType::u8);
+    const Id mean = m.node("ReduceMean", {dequantise(m, x, 1.0f, point), m.integers({2, 3})});
+    const ir::Graph before = m.finish({mean});
+    const ir::Graph g = apply(open_quantised, before);
+    EXPECT_EQ(count(g, "Cast"), point == 0 ? 0u : 1u);
+    EXPECT_EQ(g.value(g.outputs[0]).dtype, DType::f32);
+    const std::vector<Tensor> in{random_bytes({1, 3, 6, 7}, 1)};
+    const std::vector<Tensor> want = interpret::run(before, in), got = interpret::run(g, in);
+    EXPECT_TRUE(std::ranges::equal(want[0].values<float>(), got[0].values<float>()));
+  }
+}
+
 TEST(OpenQuantised, NeedsOneScale) {
   GraphMaker m;
   const Id x = m.input("x", {1, 3, 6, 7}, DType::u8), i = m.input("i", {3}, DType::i32);

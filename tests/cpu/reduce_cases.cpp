@@ -65,9 +65,21 @@ std::vector<Case> reduce_cases() {
   cases.push_back(pool("GlobalMaxPool", channels_last({2, 33, 9, 8}), {}, "reduce.global_max."));
   cases.push_back(pool("AveragePool", channels_last({2, 33, 9, 8}),
                        {{"kernel_shape", std::vector<std::int64_t>{9, 8}}}, "reduce.whole_plane."));
+  // Means of bytes as real numbers.
+  for (const DType dtype : {DType::u8, DType::i8})
+    for (const Case& test : std::vector<Case>(cases)) {
+      if (test.op != "ReduceMean") continue;
+      Case c = test;
+      c.name += std::string(" of ") + dtype_name(dtype);
+      c.inputs[0] = of_type(dtype, in_range(dtype == DType::u8 ? 0 : -128, 127, c.inputs[0]));
+      c.attributes["to"] = std::string("float32");
+      c.expect = "reduce.mean.";
+      cases.push_back(std::move(c));
+    }
   // Means of bf16 are float.
   for (const Case& test : std::vector<Case>(cases))
-    if (test.op == "ReduceMean" || test.op == "GlobalAveragePool" || test.op == "AveragePool")
+    if ((test.op == "ReduceMean" && test.inputs[0].dtype == DType::f32) || test.op == "GlobalAveragePool" ||
+        test.op == "AveragePool")
       cases.push_back(stored_narrow(test, {0}, DType::f32));
   return cases;
 }

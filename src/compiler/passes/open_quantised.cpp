@@ -80,10 +80,28 @@ bool open_quantise(Edit& edit, std::size_t index) {
   return true;
 }
 
+// The mean of bytes, as they are.
+bool mean_of_bytes(Edit& edit, std::size_t index) {
+  ir::Graph& graph = edit.graph();
+  Node& mean = graph.nodes[index];
+  if (mean.op != "ReduceMean" || graph.value(mean.outputs[0]).dtype != DType::f32) return false;
+  const std::optional<std::size_t> source = edit.producer(mean.inputs[0], "Cast");
+  if (!source) return false;
+  const ValueId bytes = graph.nodes[*source].inputs[0];
+  if (!is_byte(graph.value(bytes).dtype) || graph.value(mean.inputs[0]).dtype != DType::f32) return false;
+  if (edit.uses().single(mean.inputs[0])) edit.remove(*source);
+  edit.touch(*source);
+  mean.inputs[0] = bytes;
+  mean.attributes["to"] = std::string(dtype_name(DType::f32));
+  edit.touch(index);
+  edit.mark_changed();
+  return true;
+}
+
 }  // namespace
 
 void open_quantised(ir::Graph& graph) {
-  constexpr std::array<Rule, 2> kRules = {open_dequantise, open_quantise};
+  constexpr std::array<Rule, 3> kRules = {open_dequantise, open_quantise, mean_of_bytes};
   apply_rules(graph, kRules);
 }
 

@@ -9,5 +9,6 @@ namespace {
 
 void reduce_lines(const compiler::KernelArgs& args) noexcept { run_reduce<float>(args); }
 void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept { run_reduce<Bf16>(args); }
+void mean_bytes(const compiler::KernelArgs& args) noexcept { run_mean_bytes(args); }
 
 }  // namespace saccade::cpu::avx2

@@ -120,6 +120,33 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
+/// The query as if its source were of floats.
+template <class Use>
+auto as_floats(const KernelQuery& query, Use use) {
+  std::vector<compiler::TensorDesc> inputs(query.inputs.begin(), query.inputs.end());
+  inputs[0].dtype = DType::f32;
+  return use(KernelQuery{query.node, inputs, query.constants, query.outputs, query.precision, query.store});
+}
+
+const char* can_run_bytes(const KernelQuery& query) {
+  if (query.inputs.empty() || (query.inputs[0].dtype != DType::u8 && query.inputs[0].dtype != DType::i8))
+    return "not of 8 bits";
+  return as_floats(query, can_run);
+}
+
+PreparedKernel prepare_bytes(const KernelQuery& query) {
+  PreparedKernel prepared = as_floats(query, prepare);
+  auto params = std::make_shared<ReduceParams>(*static_cast<const ReduceParams*>(prepared.state.get()));
+  params->signed_bytes = query.inputs[0].dtype == DType::i8;
+  prepared.state = params;
+  return prepared;
+}
+
+template <Isa kIsa>
+double cost_bytes(const KernelQuery& query) {
+  return as_floats(query, cost<kIsa>);
+}
+
 // Means of bf16 are float.
 constexpr auto kCanRunBf16 = can_run_bf16<can_run, 1u, DType::f32>;
 
@@ -132,7 +159,15 @@ constexpr KernelDesc of_bf16(std::string_view name, std::string_view op, compile
   return {name, op, kIsa, false, kCanRunBf16, cost<kIsa>, prepare_bf16<prepare>, fn};
 }
 
+template <Isa kIsa>
+constexpr KernelDesc of_bytes(std::string_view name, compiler::KernelFn fn) {
+  return {name, "ReduceMean", kIsa, false, can_run_bytes, cost_bytes<kIsa>, prepare_bytes, fn};
+}
+
 constexpr KernelDesc kTable[] = {
+    of_bytes<Isa::avx512>("reduce.mean.avx512.int8", avx512::mean_bytes),
+    of_bytes<Isa::avx2>("reduce.mean.avx2.int8", avx2::mean_bytes),
+    of_bytes<Isa::portable>("reduce.mean.portable.int8", portable::mean_bytes),
     of_floats<Isa::avx512>("reduce.mean.avx512.fp32", "ReduceMean", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.sum.avx512.fp32", "ReduceSum", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.max.avx512.fp32", "ReduceMax", avx512::reduce_lines),

@@ -13,6 +13,7 @@ enum class Reduction : int { sum, mean, max, min };
 struct ReduceParams {
   LinesView view;
   Reduction kind;
+  bool signed_bytes;  ///< of sources of bytes
   /// Lines are cut into `parts` of `part` elements, which phase 0 reduces into the shared scratch and phase 1
   /// joins in order: fixed by the shape alone. 1: phase 0 writes the result.
   std::int64_t parts, part;
@@ -23,18 +24,22 @@ struct ReduceParams {
 namespace portable {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
 void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+void mean_bytes(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
 void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+void mean_bytes(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
 void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+void mean_bytes(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void reduce_lines(const compiler::KernelArgs& args) noexcept;
 void reduce_lines_bf16(const compiler::KernelArgs& args) noexcept;
+void mean_bytes(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

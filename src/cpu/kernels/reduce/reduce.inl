@@ -1,6 +1,28 @@
 // Reductions along the lines of a LinesView; included inside the namespace of each instruction set. Three shapes of work: vectors
 // across neighbouring lines (channels of a picture), vectors along one line (contiguous rows), and lines so narrow that
-// several elements of each fit a vector (pictures of a few channels). T is what the source is stored as, float or Bf16.
+// several elements of each fit a vector (pictures of a few channels). T is what the source is stored as, float, Bf16 or bytes.
+
+// Bytes as floats.
+[[gnu::always_inline]] inline Vec load(const unsigned char* p) { return to_float(load_byte_lanes(p)); }
+[[gnu::always_inline]] inline Vec load(const signed char* p) {
+  const Int flipped = load_byte_lanes(reinterpret_cast<const unsigned char*>(p)) ^ broadcast_int(128);
+  return to_float(flipped + broadcast_int(-128));
+}
+template <class T>
+[[gnu::always_inline]] inline Vec load_first_bytes(const T* p, int n) {
+  T bytes[kLanes] = {};
+  for (int i = 0; i < n; ++i) bytes[i] = p[i];
+  return load(bytes);
+}
+[[gnu::always_inline]] inline Vec load_first(const unsigned char* p, int n) { return load_first_bytes(p, n); }
+[[gnu::always_inline]] inline Vec load_first(const signed char* p, int n) { return load_first_bytes(p, n); }
+template <class T>
+[[gnu::always_inline]] inline float one_float(T x) {
+  if constexpr (sizeof(T) == 1)
+    return static_cast<float>(x);
+  else
+    return widen(x);
+}
 
 #include "cpu/kernels/lines.inl"
 
@@ -144,7 +166,7 @@ inline void reduce_narrow(const LinesView& view, const T* src, std::int64_t begi
       }
     }
     for (; i < n; ++i, p += inner)
-      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], widen(p[c]));
+      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], one_float(p[c]));
   });
   for (int c = 0; c < inner; ++c) dst[c] = result[c] * scale;
 }
@@ -213,4 +235,11 @@ inline void run_reduce(const compiler::KernelArgs& args) {
     case Reduction::max: reduce_with<MaxFold, T>(args); break;
     case Reduction::min: reduce_with<MinFold, T>(args); break;
   }
+}
+
+inline void run_mean_bytes(const compiler::KernelArgs& args) {
+  if (static_cast<const ReduceParams*>(args.state)->signed_bytes)
+    reduce_with<SumFold, signed char>(args);
+  else
+    reduce_with<SumFold, unsigned char>(args);
 }
