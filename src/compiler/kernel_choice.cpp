@@ -64,8 +64,6 @@ std::size_t KernelTable::rivals(const KernelQuery& query,
 
 std::optional<Choice> KernelTable::fastest(const KernelQuery& query,
                                            const std::function<double(const KernelDesc&)>& price) const {
-  // What is not faster by more than measurements err is no reason to leave what predictions say.
-  constexpr double kClearly = 0.97;
   if (timer_ == nullptr || !SinglePicture::possible(query)) return std::nullopt;
   const SinglePicture single(query);
   const std::vector<Rival> rivals = rivals_of(query, single, price);
@@ -81,15 +79,16 @@ std::optional<Choice> KernelTable::fastest(const KernelQuery& query,
     return static_cast<double>(single.batch()) * times[i] + rivals[i].price;
   };
   std::size_t chosen = predicted;
-  double least = kClearly * taken(predicted);
+  double least = taken(predicted);
   for (std::size_t i = 0; i < rivals.size(); ++i) {
     if (log::enabled("dispatch"))
       log::write("dispatch", fmt::format("{} ({}): {} takes {:.0f} ns, predicted {:.0f}", query.node.name,
                                          query.node.op, rivals[i].kernel->name,
                                          static_cast<double>(single.batch()) * times[i], rivals[i].cost));
-    if (taken(i) >= least) continue;
+    const double counted = KernelTable::handicapped(taken(i), single.batch());
+    if (i == predicted || counted >= least) continue;
     chosen = i;
-    least = taken(i);
+    least = counted;
   }
   return Choice{rivals[chosen].kernel, taken(chosen)};
 }

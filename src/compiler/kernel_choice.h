@@ -24,6 +24,13 @@ class KernelTable {
   /// What predictions say is at most so many times as slow as the least is tried where there is a timer.
   static constexpr double kTried = 3;
 
+  /// What a measured time counts beside that of what predictions would have chosen: to be taken instead, it
+  /// must be less by more than measurements err, and than threads that share a short step lose or win.
+  static double handicapped(double ns, std::int64_t batch) noexcept {
+    constexpr double kClearly = 0.97, kNoticeable = 2000;
+    return ns / kClearly + kNoticeable * static_cast<double>(batch);
+  }
+
   /// `timer` may be nullptr.
   KernelTable(const Target& target, Isa isa, std::shared_ptr<KernelTimer> timer = nullptr);
   /// The cheapest that can run `query`, with `price` added to the costs; ties by table order. Refusals go to

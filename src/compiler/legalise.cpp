@@ -335,15 +335,23 @@ class Legaliser {
       consider(i, predicted.back());
     }
     if (!timed || least.ns < 0) return least;
-    const double near = KernelTable::kTried * least.ns;
+    const Cost by_prediction = least;
     least = {};
+    double counted = 0;
     for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (predicted[i] < 0 || predicted[i] > near) continue;
+      if (predicted[i] < 0 || predicted[i] > KernelTable::kTried * by_prediction.ns) continue;
       const double ns = cost_of(ways[i], true);
       if (ns < 0) return {};
-      consider(i, ns);
+      const double counts = i == by_prediction.way ? ns : KernelTable::handicapped(ns, batch_of(ways[i]));
+      if (least.ns >= 0 && counts >= counted) continue;
+      least = {i, ns};
+      counted = counts;
     }
     return least;
+  }
+  std::int64_t batch_of(const std::vector<Node>& nodes) const {
+    const Shape& shape = *known_shape(graph_, nodes[0].outputs[0]);
+    return shape.empty() ? 1 : shape[0];
   }
   Cost least_of(const std::vector<std::vector<Node>>& ways) const {
     if (kernels_.has_timer() && ways.size() > 1)

@@ -506,9 +506,11 @@ class Lowering {
     double least = std::numeric_limits<double>::infinity();
     for (const Way& way : ways) least = std::min(least, way.best.total);
     std::vector<Way> timed;
-    std::size_t rivals = 0;
+    std::size_t rivals = 0, predicted = 0;
     for (const Way& way : ways) {
       if (way.best.total > KernelTable::kTried * least) continue;
+      if (way.best.total == least && (timed.empty() || timed[predicted].best.total > least))
+        predicted = timed.size();
       const KernelQuery query{node, way.inputs, constants, way.outputs, Precision::fp32};
       rivals += kernels_.rivals(query, price(query, priced));
       timed.push_back(way);
@@ -520,6 +522,8 @@ class Lowering {
       if (!fastest) return;
       way.best.choice = *fastest;
       way.best.total = way.moved + fastest->cost;
+      if (&way != &timed[predicted])
+        way.best.total = KernelTable::handicapped(way.best.total, way.outputs[0].dims[0]);
       way.best.decision.kernel = fastest->kernel->name;
     }
     ways = std::move(timed);

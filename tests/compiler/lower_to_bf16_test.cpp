@@ -253,7 +253,7 @@ TEST(LowerToBf16, LayersThatBecamePartsOfOthersStayToo) {
   ASSERT_EQ(count(none, "InvertedResidual"), 1u);
   for (std::size_t n = first; n + 1 < whole.nodes.size(); ++n) {
     const ir::Graph g = optimised({whole.nodes[n].name});
-    EXPECT_EQ(narrow_layers(g) + 1, narrow_layers(none)) << whole.nodes[n].name;
+    EXPECT_LT(narrow_layers(g), narrow_layers(none)) << whole.nodes[n].name;
     if (n < last) {
       EXPECT_EQ(g.value(testing::find(g, "InvertedResidual")->inputs[0]).dtype, DType::f32)
           << whole.nodes[n].name;

@@ -84,7 +84,7 @@ TEST(Tune, TakesTheFastestKernel) {
   const Model model = runtime::make_model(graph_of_convs());
   for (const char* const wanted : {"dense", "winograd4", "winograd6"}) {
     const Model fresh = runtime::make_model(graph_of_convs());
-    FakeClock clock{[&](const KernelDesc& kernel) { return named(kernel, wanted) ? 1000.0 : 2000.0; }};
+    FakeClock clock{[&](const KernelDesc& kernel) { return named(kernel, wanted) ? 1e6 : 2e6; }};
     const Plan plan = tuned(fresh, clock);
     EXPECT_EQ(count(plan, wanted), 3u) << wanted;
     const Tensor x = picture(plan);
@@ -99,7 +99,7 @@ TEST(Tune, TakesTheFastestKernel) {
 TEST(Tune, KeepsToPredictionsWhereNothingIsClearlyFaster) {
   const Model model = runtime::make_model(graph_of_convs());
   const std::vector<std::string> predicted = kernels_of(model.compile(cpu::target(), {}));
-  FakeClock clock{[&](const KernelDesc& kernel) { return kernel.name == predicted[1] ? 1000.0 : 990.0; }};
+  FakeClock clock{[&](const KernelDesc& kernel) { return kernel.name == predicted[1] ? 1e6 : 0.98e6; }};
   EXPECT_EQ(kernels_of(tuned(model, clock)), predicted);
 }
 
@@ -151,7 +151,7 @@ TEST(Tune, ResultsAgreeWhateverIsMeasured) {
       unsigned state = seed;
       FakeClock clock{[&](const KernelDesc&) {
         state = state * 1664525u + 1013904223u;
-        return 1000.0 + state % 100000;
+        return 1e5 + state % 10000000;
       }};
       const Plan plan = tuned(model, clock, 0, isa), batch = tuned(model, clock, 4, isa);
       std::vector<Tensor> one_input, many_inputs;
@@ -243,8 +243,8 @@ class TunedCache : public ::testing::Test {
   }
 
   TemporaryFolder scratch_{"saccade-tune."};
-  FakeClock dense_{[](const KernelDesc& kernel) { return named(kernel, "dense") ? 1000.0 : 2000.0; }};
-  FakeClock winograd_{[](const KernelDesc& kernel) { return named(kernel, "dense") ? 2000.0 : 1000.0; }};
+  FakeClock dense_{[](const KernelDesc& kernel) { return named(kernel, "dense") ? 1e6 : 2e6; }};
+  FakeClock winograd_{[](const KernelDesc& kernel) { return named(kernel, "dense") ? 2e6 : 1e6; }};
 };
 
 TEST_F(TunedCache, TheSecondStartMeasuresNothing) {
@@ -264,7 +264,7 @@ TEST_F(TunedCache, NorDoPlansOfOtherBatches) {
 
 TEST_F(TunedCache, PlansThatWereNotTunedAreOthers) {
   const std::vector<std::string> plain = kernels_of(model().compile(cpu::target(), {}));
-  FakeClock others{[&](const KernelDesc& kernel) { return kernel.name == plain[1] ? 2000.0 : 1000.0; }};
+  FakeClock others{[&](const KernelDesc& kernel) { return kernel.name == plain[1] ? 2e6 : 1e6; }};
   EXPECT_NE(kernels_of(tuned(model(), others)), plain);
   EXPECT_FALSE(others.asked.empty());
   EXPECT_EQ(kernels_of(model().compile(cpu::target(), {})), plain);
