@@ -38,6 +38,8 @@ def line(report):
     if "error" in report:
         return report["error"]
     text = f"{report['used']:<5} {report['convolutions_lowered']:>3} of {report['convolutions']:<3}  change {100 * report['mask_change']:.4f} %"
+    if report.get("convolutions_coarse"):
+        text += f"  {report['convolutions_coarse']} coarse"
     if "mean_iou" in report:
         text += f"  IoU {report['mean_iou']:.4f} (fp32 {report['mean_iou_fp32']:.4f})"
     if "run_ms" in report:
@@ -67,7 +69,7 @@ def main():
                 records.append({"model": model, "precision": precision, **report})
                 print(f"{pathlib.Path(model).stem:<28} {precision:<5} {line(report)}", flush=True)
                 for c in report.get("candidates", []):
-                    print(f"{'':<34} {c['precision']:<5} {c['convolutions_lowered']:>3} lowered, change {100 * c['mask_change']:.4f} %"
+                    print(f"{'':<34} {c['precision']:<5} {c['convolutions_lowered']:>3} lowered, {c['convolutions_coarse']:>2} coarse, change {100 * c['mask_change']:.4f} %"
                           + (f", {c['run_ms']:.2f} ms" if "run_ms" in c else "") + f": {c['verdict']}", flush=True)
     if args.json:
         args.json.write_text(json.dumps(records, indent=2) + "\n")

@@ -9,6 +9,7 @@
 #include "cpu/kernels/conv_bytes/conv_bytes.h"
 #include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
+#include "cpu/kernels/conv_transpose_bf16/conv_transpose_bf16.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
 #include "cpu/kernels/elementwise/elementwise.h"
@@ -55,6 +56,7 @@ constexpr Emulation kEmulations[] = {
     {"conv.pointwise.avx512.bf16", emulated::conv_pointwise},
     {"conv.single.avx512.fp32", emulated::conv_single},
     {"conv.single.avx512.bf16", emulated::conv_single},
+    {"conv_transpose.avx512_bf16.bf16", emulated::conv_transpose_bf16},
     {"conv_transpose.avx512.fp32", emulated::conv_transpose},
     {"conv_transpose.avx512.bf16", emulated::conv_transpose},
     {"conv_transpose.patch.avx512.fp32", emulated::conv_transpose_patch},

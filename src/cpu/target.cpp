@@ -26,6 +26,7 @@ class CpuTarget final : public compiler::Target {
         conv_bytes_kernels(),
         depthwise_bytes_kernels(),
         pointwise_kernels(),
+        conv_transpose_bf16_kernels(),
         conv_transpose_kernels(),
         winograd_kernels(),
         winograd_bf16_kernels(),

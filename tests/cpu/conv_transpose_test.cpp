@@ -13,6 +13,29 @@ void check(ConvCase c) {
   EXPECT_THAT(ran, ::testing::Contains("conv_transpose.avx512.fp32.emulated")) << describe(c);
 }
 
+// Windows side by side in bfloat16: products of words of two channels.
+TEST(ConvTranspose, WindowsSideBySideInBFloat16) {
+  for (std::int64_t channels : {2, 16, 22, 130})
+    for (std::int64_t filters : {3, 16, 21, 40, 65, 112})
+      for (const char* activation : {"none", "relu", "silu"}) {
+        ConvCase c{.batch = 2,
+                   .channels = channels,
+                   .filters = filters,
+                   .in_h = 5,
+                   .in_w = channels == 16 ? 1 : 13,
+                   .kernel_h = 2,
+                   .kernel_w = channels == 22 ? 3 : 2,
+                   .stride_h = 2,
+                   .stride_w = channels == 22 ? 3 : 2,
+                   .activation = activation,
+                   .src_gap = 2,
+                   .dst_gap = 3};
+        c.transposed = true;
+        EXPECT_THAT(check_conv_kernels(c), ::testing::Contains("conv_transpose.avx512_bf16.bf16.emulated"))
+            << describe(c);
+      }
+}
+
 TEST(ConvTranspose, DoublesSize) {
   for (std::int64_t channels : {1, 3, 16, 19})
     for (std::int64_t filters : {1, 2, 3, 5, 8, 16, 21, 40, 65})

@@ -55,8 +55,9 @@ T stored(float x) {
 // A result larger than the caches is streamed where it starts at a whole vector, and stored as ever where
 // not; the input of one block of tiles is asked for while the one before is multiplied. Neither may show.
 template <class T>
-void check_streams(DType dtype, std::int64_t filters, std::string_view kernels, int at_least) {
-  const std::int64_t channels = 56, h = 187, w = 171;
+void check_streams(DType dtype, std::int64_t channels, std::int64_t filters, std::string_view kernels,
+                   int at_least) {
+  const std::int64_t h = 187, w = 171;
   ir::Node node;
   node.op = "Conv";
   node.attributes["strides"] = node.attributes["dilations"] = std::vector<std::int64_t>{1, 1};
@@ -118,12 +119,11 @@ void check_streams(DType dtype, std::int64_t filters, std::string_view kernels, 
   EXPECT_GE(ran, at_least);
 }
 
-TEST(Winograd, LargeResultsAreStreamed) { check_streams<float>(DType::f32, 208, "winograd", 4); }
+TEST(Winograd, LargeResultsAreStreamed) { check_streams<float>(DType::f32, 56, 208, "winograd", 4); }
 
 // Half as many bytes a value: blocks of filters begin within a line.
 TEST(Winograd, LargeResultsOfBFloat16AreStreamed) {
-  check_streams<BFloat16>(DType::bf16, 416, "winograd4.avx512_bf16", 1);
-  check_streams<BFloat16>(DType::bf16, 480, "winograd4.avx512_bf16", 1);
+  check_streams<BFloat16>(DType::bf16, 24, 416, "winograd4.avx512_bf16", 1);
 }
 
 }  // namespace

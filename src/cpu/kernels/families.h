@@ -15,6 +15,7 @@ std::span<const compiler::KernelDesc> conv_bytes_kernels();
 std::span<const compiler::KernelDesc> depthwise_bytes_kernels();
 std::span<const compiler::KernelDesc> pointwise_kernels();
 std::span<const compiler::KernelDesc> conv_transpose_kernels();
+std::span<const compiler::KernelDesc> conv_transpose_bf16_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
 std::span<const compiler::KernelDesc> winograd_bf16_kernels();
 std::span<const compiler::KernelDesc> winograd_bytes_kernels();

@@ -10,7 +10,11 @@ struct PoolTaps {
 };
 
 inline std::int64_t taps_below(std::int64_t limit, std::int64_t origin, std::int64_t kernel, std::int64_t dilation) {
-  const std::int64_t count = limit > origin ? (limit - origin + dilation - 1) / dilation : 0;
+  if (dilation == 1 || limit <= origin) {  // nothing to divide
+    const std::int64_t inside = limit > origin ? limit - origin : 0;
+    return inside < kernel ? inside : kernel;
+  }
+  const std::int64_t count = (limit - origin + dilation - 1) / dilation;
   return count < kernel ? count : kernel;
 }
 

@@ -34,7 +34,7 @@ struct Packed {
 };
 
 const char* can_run(const KernelQuery& query) {
-  if (query.node.integer("coarse", 0) == 0) return "more exact than was asked for is not wanted";
+  if (query.node.integer("coarse", 0) == 0) return "errs more than was asked for";
   if (const char* why = check_conv(query, Storage::bf16)) return why;
   const ConvQuery q = read_conv(query);
   if (q.kernel_h != 3 || q.kernel_w != 3) return "not 3x3";
