@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace saccade::cpu {
@@ -78,14 +79,23 @@ std::optional<ByteSum> find_byte_sum(const ByteChain& c, bool fused) {
   // Bounds before the division become bounds of the quotient: of whole numbers only where nothing is lost.
   sum.low = std::max(sum.low, std::nearbyint(c.least / c.divisor));
   sum.high = std::min(sum.high, std::nearbyint(c.most / c.divisor));
-  constexpr int kTries = 64;
-  for (int i = 0; i < kTries; ++i) {
-    const int away = (i + 1) / 2 * (i % 2 == 0 ? 1 : -1);
+  const auto gives_all = [&] {
+    for (std::size_t k = 0; k < pairs.size(); ++k)
+      if (computed(sum, fused, pairs[k]) != wanted[k]) return false;
+    return true;
+  };
+  // Steps as they are, then one bit up or down; a start that moves away from its own value.
+  constexpr int kStarts = 64, kSteps = 3;
+  const float above = std::numeric_limits<float>::infinity();
+  const auto moved = [&](float x, int i) { return i == 0 ? x : std::nextafter(x, i == 1 ? above : -above); };
+  const ByteSum plain = sum;
+  for (int i = 0; i < kSteps * kSteps * kStarts; ++i) {
+    const int start_number = i % kStarts, a_number = i / kStarts % kSteps, b_number = i / kStarts / kSteps;
+    const int away = (start_number + 1) / 2 * (start_number % 2 == 0 ? 1 : -1);
+    sum.a_step = moved(plain.a_step, a_number);
+    sum.b_step = moved(plain.b_step, b_number);
     sum.start = static_cast<float>(start + away * size * 0x1p-27);
-    bool equal = true;
-    for (std::size_t k = 0; equal && k < pairs.size(); ++k)
-      equal = computed(sum, fused, pairs[k]) == wanted[k];
-    if (equal) return sum;
+    if (gives_all()) return sum;
   }
   return std::nullopt;
 }
