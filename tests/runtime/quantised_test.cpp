@@ -88,11 +88,14 @@ Tensor picture() {
   return t;
 }
 
+/// Layers that multiply bytes or choose among them; sums and means of bytes may as well run on floats.
 std::size_t steps_on_bytes(const Plan& plan) {
   std::size_t n = 0;
-  for (const compiler::Step& step : plan.impl().compiled.steps)
-    n += step.kernel->name.find(".int8") != std::string_view::npos &&
-         !step.kernel->name.starts_with("elementwise");
+  for (const compiler::Step& step : plan.impl().compiled.steps) {
+    const std::string_view name = step.kernel->name;
+    n += name.find(".int8") != std::string_view::npos && !name.starts_with("elementwise") &&
+         !name.starts_with("reduce");
+  }
   return n;
 }
 
