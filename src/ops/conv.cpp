@@ -8,18 +8,13 @@ namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"strides", AttributeKind::integers},
-                                        {"dilations", AttributeKind::integers},
-                                        {"pads", AttributeKind::integers},
-                                        {"group", AttributeKind::integer},
-                                        {"auto_pad", AttributeKind::text},
-                                        {"kernel_shape", AttributeKind::integers},
-                                        {"activation", AttributeKind::text},
-                                        {"activation_alpha", AttributeKind::real},
-                                        {"activation_beta", AttributeKind::real},
-                                        {"residual_last", AttributeKind::integer},
-                                        {"coarse", AttributeKind::integer},
-                                        kStoreAs};
+constexpr AttributeDef kAttributes[] = {
+    {"strides", AttributeKind::integers},     {"dilations", AttributeKind::integers},
+    {"pads", AttributeKind::integers},        {"group", AttributeKind::integer},
+    {"auto_pad", AttributeKind::text},        {"kernel_shape", AttributeKind::integers},
+    {"activation", AttributeKind::text},      {"activation_alpha", AttributeKind::real},
+    {"activation_beta", AttributeKind::real}, {"residual_last", AttributeKind::integer},
+    {"coarse", AttributeKind::integer},       kStoreAs};
 
 constexpr std::size_t kGate = 4;
 
