@@ -14,6 +14,9 @@ struct Product {
   /// with them where they come from beyond the second-level cache, unless they are asked for in time.
   const float* ahead;
   std::int64_t ahead_step;
+  /// Pixels wanted next, likewise, where they are shared and come from beyond that cache.
+  const float* x_ahead;
+  std::int64_t x_ahead_step;
 };
 
 /// Lines asked for each time.
@@ -38,13 +41,15 @@ void product_tiles(Product& p, std::int64_t repeat) {
     }
     const float* w = p.w;
     const float* const end = w + p.length * (N * kLanes);
-    const float* ahead = p.ahead;
-    const std::int64_t row = p.row, ahead_step = p.ahead_step;
+    const float *ahead = p.ahead, *x_ahead = p.x_ahead;
+    const std::int64_t row = p.row, ahead_step = p.ahead_step, x_ahead_step = p.x_ahead_step;
 #pragma GCC unroll 1
     for (; w != end; w += N * kLanes) {
 #pragma GCC unroll 2
       for (int i = 0; i < kAheadLines; ++i) prefetch(ahead + i * kLineFloats);
       ahead += ahead_step;
+      prefetch(x_ahead);
+      x_ahead += x_ahead_step;
       Vec b[N];
 #pragma GCC unroll 4
       for (int n = 0; n < N; ++n) b[n] = load(w + n * kLanes);
@@ -69,7 +74,7 @@ void product_tiles(Product& p, std::int64_t repeat) {
       for (int n = 0; n < N; ++n) store(p.sums + m * p.sums_step + n * kLanes, c[m][n]);
     p.x += M * row;
     p.sums += M * p.sums_step;
-    p.ahead = ahead;
+    p.ahead = ahead, p.x_ahead = x_ahead;
   }
 }
 
@@ -88,6 +93,7 @@ template <int N>
 void product_of(Product p, std::int64_t tiles) {
   const Cut cut = cut_pixels(tiles, tile_pixels(kLanes, N));
   p.ahead_step = smaller(N * kLanes / cut.tiles, kAheadLines * kLineFloats);
+  p.x_ahead_step = p.x_ahead == p.x ? 0 : cut.size + 1;
   if (cut.larger > 0)
     product_tiles_of<N, tile_pixels(kLanes, N)>(static_cast<int>(cut.size + 1), p, cut.larger);
   product_tiles_of<N, tile_pixels(kLanes, N)>(static_cast<int>(cut.size), p, cut.tiles - cut.larger);

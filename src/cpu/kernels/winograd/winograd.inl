@@ -304,6 +304,13 @@ inline void scatter_tile_of(const WinogradState& s, const float* sums, std::int6
     scatter_typed_tile<M, float, float>(s, sums, position_step, tile, filter, width, residual, dst, image);
 }
 
+/// Where the t-th tile's pixels lie that are multiplied after those of the slice at channel c: of the next slice or position.
+inline const float* next_pixels(const Inputs& inputs, std::int64_t position, std::int64_t c, std::int64_t t) {
+  const std::int64_t next = c + kDepth;
+  if (next >= inputs.channels) return inputs.data + (position + 1) * inputs.position_step + t * slice_row(inputs.channels, kDepth);
+  return inputs.data + position * inputs.position_step + next * inputs.tiles + t * slice_row(inputs.channels - next, kDepth);
+}
+
 /// Products and outputs of `count` tiles from `tile` on, the first of them the t-th of `inputs`, with the
 /// panels [p0, p1). Between products, what is wanted next is asked for.
 template <int M>
@@ -323,6 +330,7 @@ inline void multiply_tiles(const WinogradState& s, const Inputs& inputs, std::in
         product_args.row = slice_row(s.channels - c, kDepth);
         product_args.x =
             inputs.data + position * inputs.position_step + c * inputs.tiles + t * product_args.row;
+        product_args.x_ahead = s.order == WinogradOrder::blocks ? product_args.x : next_pixels(inputs, position, c, t);
         product_args.add = c > 0;
         for (std::int64_t b = b0; b < b1; ++b) {
           const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
@@ -402,6 +410,7 @@ inline void multiply_positions(const WinogradState& s, std::int64_t positions, c
         product_args.length = smaller(inputs.channels - c, kDepth);
         product_args.row = slice_row(inputs.channels - c, kDepth);
         product_args.x = inputs.data + position * inputs.position_step + c * inputs.tiles;
+        product_args.x_ahead = next_pixels(inputs, position, c, 0);
         product_args.add = inputs.channel + c > 0;
         for (std::int64_t b = b0; b < b1; ++b) {
           const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
