@@ -206,12 +206,20 @@ const Sums& narrow_sums(Problem& p) {
 // ---- F(4x4, 3x3) of bfloat16, in plain loops: with the points 0, +-5/8, +-3/2 and infinity, transformed
 // operands rounded, all else in double.
 
-constexpr std::array<double, 5> kPoints = {0, 0.625, -0.625, 1.5, -1.5};
-using Square = std::array<std::array<double, 6>, 6>;
+/// An array that is indexed with signed numbers.
+template <class T, int kCount>
+struct Line {
+  T values[kCount] = {};
+  constexpr T& operator[](std::int64_t i) { return values[i]; }
+  constexpr const T& operator[](std::int64_t i) const { return values[i]; }
+};
+
+constexpr Line<double, 5> kPoints = {{0, 0.625, -0.625, 1.5, -1.5}};
+using Square = Line<Line<double, 6>, 6>;
 
 // Coefficients of the product of all (t - point), but the one that is left out.
-std::array<double, 6> product_but(int left_out) {
-  std::array<double, 6> c{1};
+Line<double, 6> product_but(int left_out) {
+  Line<double, 6> c{{1}};
   for (int i = 0, degree = 0; i < 5; ++i) {
     if (i == left_out) continue;
     ++degree;
@@ -221,13 +229,13 @@ std::array<double, 6> product_but(int left_out) {
 }
 
 // Rows of the three transforms: of a line of 6 inputs, of 3 weights, and (transposed) of 6 sums.
-std::array<double, 6> input_row(int i) { return product_but(i < 5 ? i : -1); }
-std::array<double, 3> weight_row(int i) {
-  if (i == 5) return {0, 0, 1};
+Line<double, 6> input_row(int i) { return product_but(i < 5 ? i : -1); }
+Line<double, 3> weight_row(int i) {
+  if (i == 5) return {{0, 0, 1}};
   double norm = 1;
   for (int k = 0; k < 5; ++k)
     if (k != i) norm *= kPoints[i] - kPoints[k];
-  return {1 / norm, kPoints[i] / norm, kPoints[i] * kPoints[i] / norm};
+  return {{1 / norm, kPoints[i] / norm, kPoints[i] * kPoints[i] / norm}};
 }
 double output_factor(int position, int output) {
   if (position == 5) return output == 3 ? 1 : 0;
@@ -241,9 +249,10 @@ std::vector<Square> transformed_weights(const Problem& p) {
     for (int i = 0; i < 6; ++i)
       for (int j = 0; j < 6; ++j) {
         double sum = 0;
+        const float* window = p.weights.data<float>() + at * 9;
         for (int y = 0; y < 3; ++y)
           for (int x = 0; x < 3; ++x)
-            sum += weight_row(i)[y] * weight_row(j)[x] * p.weights.data<float>()[at * 9 + y * 3 + x];
+            sum += weight_row(i)[y] * weight_row(j)[x] * static_cast<double>(window[y * 3 + x]);
         result[at][i][j] = rounded(static_cast<float>(sum));
       }
   return result;
@@ -252,7 +261,7 @@ std::vector<Square> transformed_weights(const Problem& p) {
 // The transformed channels of the tile whose first output is (y0, x0).
 std::vector<Square> transformed_inputs(const Problem& p, std::int64_t n, std::int64_t y0, std::int64_t x0) {
   const ConvCase& c = p.c;
-  std::array<std::array<double, 6>, 6> rows;
+  Line<Line<double, 6>, 6> rows;
   for (int i = 0; i < 6; ++i) rows[i] = input_row(i);
   std::vector<Square> result(static_cast<std::size_t>(c.channels));
   for (std::int64_t k = 0; k < c.channels; ++k) {
