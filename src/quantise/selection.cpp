@@ -259,11 +259,6 @@ Selection select(const ir::Graph& prepared, const std::vector<std::string>& fp32
   return Selector(prepared, fp32_layers).run();
 }
 
-std::string layer_name(const ir::Graph& graph, const Node& node) {
-  if (!node.name.empty()) return node.name;
-  return node.outputs.empty() || node.outputs[0] == ir::kNoValue ? "" : graph.value(node.outputs[0]).name;
-}
-
 std::vector<std::string> layers(const ir::Graph& prepared) {
   const Selection selection = select(prepared);
   std::vector<std::string> names;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/edit.h"
+#include "compiler/kept_layers.h"
 #include "ir/graph.h"
 
 namespace saccade::quantise {
@@ -41,8 +42,8 @@ Selection select(const ir::Graph& prepared, const std::vector<std::string>& fp32
 
 inline constexpr std::int64_t kFewestFilters = 8;
 
-/// The name by which fp32_layers know a node: its own, else that of what it returns.
-std::string layer_name(const ir::Graph& graph, const ir::Node& node);
+/// The name by which fp32_layers know a node.
+using compiler::layer_name;
 
 /// Names of the convolutions that select would choose.
 std::vector<std::string> layers(const ir::Graph& prepared);

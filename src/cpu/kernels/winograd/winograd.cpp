@@ -9,6 +9,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
+#include "cpu/kernels/winograd/plan.h"
 #include "cpu/packed.h"
 
 namespace saccade::cpu {
@@ -47,13 +48,6 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-std::int64_t tiles_of(std::int64_t size, std::int64_t dilation, std::int64_t side) {
-  std::int64_t count = 0;
-  for (std::int64_t phase = 0; phase < std::min(dilation, size); ++phase)
-    count += (size - phase + side * dilation - 1) / (side * dilation);
-  return count;
-}
-
 // Filters of which a core can read all for each block of tiles: they stay in a third-level cache.
 constexpr std::int64_t kNearFloats = 5 * 1024 * 1024;
 
@@ -77,8 +71,8 @@ double cost(const KernelQuery& query) {
   const auto padded = [width](std::int64_t n) {
     return static_cast<double>((n + width - 1) / width * width);
   };
-  const double tiles =
-      static_cast<double>(tiles_of(q.out_h, q.dilation_h, M) * tiles_of(q.out_w, q.dilation_w, M));
+  const double tiles = static_cast<double>(winograd_tiles(q.out_h, q.dilation_h, M) *
+                                           winograd_tiles(q.out_w, q.dilation_w, M));
   const double positions = (M + 2) * (M + 2);
   const double rate = multiply_adds_per_ns(kIsa);
   // Products at somewhat less than the dense rate (short sums cost more), transforms at about a dozen
@@ -155,33 +149,15 @@ void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) 
   }
 }
 
-// Tiles image by image of the dilation, row by row.
-void list_tiles(const ConvQuery& q, std::int64_t side, std::vector<WinogradTile>& tiles) {
-  for (std::int64_t py = 0; py < std::min(q.dilation_h, q.out_h); ++py)
-    for (std::int64_t px = 0; px < std::min(q.dilation_w, q.out_w); ++px)
-      for (std::int64_t y = py; y < q.out_h; y += side * q.dilation_h)
-        for (std::int64_t x = px; x < q.out_w; x += side * q.dilation_w)
-          tiles.push_back({static_cast<std::int32_t>(y), static_cast<std::int32_t>(x)});
-}
-
 template <Isa kIsa, int M>
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const int width = lanes(kIsa);
   constexpr std::int64_t kPositions = (M + 2) * (M + 2);
   auto packed = std::make_shared<Packed>();
-  list_tiles(q, M, packed->tiles);
+  packed->tiles = list_winograd_tiles(q, M);
   WinogradState& s = packed->state;
-  s.channels = q.channels, s.filters = q.filters;
-  s.in_h = q.in_h, s.in_w = q.in_w, s.out_h = q.out_h, s.out_w = q.out_w;
-  s.dilation_h = q.dilation_h, s.dilation_w = q.dilation_w, s.pad_top = q.pad_top, s.pad_left = q.pad_left;
-  s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
-  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
-  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
-  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
-  s.epilogue = q.epilogue;
-  s.tiles = packed->tiles.data();
-  s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
+  describe_winograd(q, packed->tiles, s);
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
   const std::int64_t tile_step = tile_floats(q.channels, winograd_depth(width));
@@ -223,16 +199,7 @@ PreparedKernel prepare(const KernelQuery& query) {
     }
   } else if (staged) {
     s.block_tiles = std::min<std::int64_t>(s.tile_count, 48);
-    s.stage_tiles =
-        std::clamp(kStageFloats / (kPositions * tile_step) / s.block_tiles * s.block_tiles, s.block_tiles,
-                   (s.tile_count + s.block_tiles - 1) / s.block_tiles * s.block_tiles);
-    s.stages = (s.tile_count + s.stage_tiles - 1) / s.stage_tiles;
-    for (std::int64_t image = 0; image < q.batch; ++image)
-      for (std::int64_t stage = 0; stage < s.stages; ++stage) {
-        const std::int64_t tiles = std::min(s.stage_tiles, s.tile_count - stage * s.stage_tiles);
-        prepared.phase_tasks.push_back(tiles);
-        prepared.phase_tasks.push_back((tiles + s.block_tiles - 1) / s.block_tiles * s.panels);
-      }
+    plan_winograd_stages(q.batch, kStageFloats, kPositions * tile_step, s, prepared);
   } else {
     constexpr std::int64_t most = 24;
     s.tasks = even_tasks((s.tile_count + most - 1) / most, (s.tile_count + 5) / 6);
@@ -295,6 +262,49 @@ constexpr KernelDesc kTable[] = {
 };
 
 }  // namespace
+
+std::int64_t winograd_tiles(std::int64_t size, std::int64_t dilation, std::int64_t side) {
+  std::int64_t count = 0;
+  for (std::int64_t phase = 0; phase < std::min(dilation, size); ++phase)
+    count += (size - phase + side * dilation - 1) / (side * dilation);
+  return count;
+}
+
+std::vector<WinogradTile> list_winograd_tiles(const ConvQuery& q, std::int64_t side) {
+  std::vector<WinogradTile> tiles;
+  for (std::int64_t py = 0; py < std::min(q.dilation_h, q.out_h); ++py)
+    for (std::int64_t px = 0; px < std::min(q.dilation_w, q.out_w); ++px)
+      for (std::int64_t y = py; y < q.out_h; y += side * q.dilation_h)
+        for (std::int64_t x = px; x < q.out_w; x += side * q.dilation_w)
+          tiles.push_back({static_cast<std::int32_t>(y), static_cast<std::int32_t>(x)});
+  return tiles;
+}
+
+void describe_winograd(const ConvQuery& q, const std::vector<WinogradTile>& tiles, WinogradState& s) {
+  s.channels = q.channels, s.filters = q.filters;
+  s.in_h = q.in_h, s.in_w = q.in_w, s.out_h = q.out_h, s.out_w = q.out_w;
+  s.dilation_h = q.dilation_h, s.dilation_w = q.dilation_w, s.pad_top = q.pad_top, s.pad_left = q.pad_left;
+  s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
+  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
+  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
+  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
+  s.epilogue = q.epilogue;
+  s.tiles = tiles.data();
+  s.tile_count = static_cast<std::int64_t>(tiles.size());
+}
+
+void plan_winograd_stages(std::int64_t batch, std::int64_t room, std::int64_t values, WinogradState& s,
+                          PreparedKernel& prepared) {
+  const std::int64_t blocks = (s.tile_count + s.block_tiles - 1) / s.block_tiles;
+  s.stage_tiles = std::clamp(room / values / s.block_tiles, std::int64_t{1}, blocks) * s.block_tiles;
+  s.stages = (s.tile_count + s.stage_tiles - 1) / s.stage_tiles;
+  for (std::int64_t image = 0; image < batch; ++image)
+    for (std::int64_t stage = 0; stage < s.stages; ++stage) {
+      const std::int64_t count = std::min(s.stage_tiles, s.tile_count - stage * s.stage_tiles);
+      prepared.phase_tasks.push_back(count);
+      prepared.phase_tasks.push_back((count + s.block_tiles - 1) / s.block_tiles * s.panels);
+    }
+}
 
 std::span<const KernelDesc> winograd_kernels() { return kTable; }
 

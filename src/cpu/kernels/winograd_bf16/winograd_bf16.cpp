@@ -10,6 +10,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
+#include "cpu/kernels/winograd/plan.h"
 #include "cpu/packed.h"
 #include "cpu/rates.h"
 
@@ -44,17 +45,11 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-std::int64_t tiles_of(std::int64_t size, std::int64_t dilation) {
-  std::int64_t count = 0;
-  for (std::int64_t phase = 0; phase < std::min(dilation, size); ++phase)
-    count += (size - phase + kTile * dilation - 1) / (kTile * dilation);
-  return count;
-}
-
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const auto padded = [](std::int64_t n) { return static_cast<double>((n + kLanes - 1) / kLanes * kLanes); };
-  const double tiles = static_cast<double>(tiles_of(q.out_h, q.dilation_h) * tiles_of(q.out_w, q.dilation_w));
+  const double tiles = static_cast<double>(winograd_tiles(q.out_h, q.dilation_h, kTile) *
+                                           winograd_tiles(q.out_w, q.dilation_w, kTile));
   const double rate = multiply_adds_per_ns(Isa::avx512_bf16), channels = static_cast<double>(q.channels);
   // As that of floats (winograd.cpp), with two products an instruction.
   const double efficiency = 0.88 * channels / (channels + 20);
@@ -116,15 +111,6 @@ void pack(const ConvQuery& q, const WinogradBf16State& s, PackedFloats& packed) 
   }
 }
 
-// Tiles image by image of the dilation, row by row.
-void list_tiles(const ConvQuery& q, std::vector<WinogradTile>& tiles) {
-  for (std::int64_t py = 0; py < std::min(q.dilation_h, q.out_h); ++py)
-    for (std::int64_t px = 0; px < std::min(q.dilation_w, q.out_w); ++px)
-      for (std::int64_t y = py; y < q.out_h; y += kTile * q.dilation_h)
-        for (std::int64_t x = px; x < q.out_w; x += kTile * q.dilation_w)
-          tiles.push_back({static_cast<std::int32_t>(y), static_cast<std::int32_t>(x)});
-}
-
 // Filters of which a core can read all for each block of tiles: beyond that, inputs of many tiles are
 // transformed first, and stay in a third-level cache.
 constexpr std::int64_t kNearWords = 4 * 1024 * 1024, kStageWords = 5 * 1024 * 1024;
@@ -138,18 +124,10 @@ constexpr std::int64_t kStreamBytes = 24 * 1024 * 1024;
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   auto packed = std::make_shared<Packed>();
-  list_tiles(q, packed->tiles);
+  packed->tiles = list_winograd_tiles(q, kTile);
   WinogradBf16State& s = packed->state;
-  s.channels = q.channels, s.filters = q.filters, s.words = (q.channels + 1) / 2;
-  s.in_h = q.in_h, s.in_w = q.in_w, s.out_h = q.out_h, s.out_w = q.out_w;
-  s.dilation_h = q.dilation_h, s.dilation_w = q.dilation_w, s.pad_top = q.pad_top, s.pad_left = q.pad_left;
-  s.src_image = q.src_image, s.src_row = q.src_row, s.src_pixel = q.src_pixel;
-  s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
-  s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
-  s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
-  s.epilogue = q.epilogue;
-  s.tiles = packed->tiles.data();
-  s.tile_count = static_cast<std::int64_t>(packed->tiles.size());
+  describe_winograd(q, packed->tiles, s);
+  s.words = (q.channels + 1) / 2;
   s.vectors = (q.filters + kLanes - 1) / kLanes;
   s.blocks = filter_blocks(s.vectors, kLanes);
   const std::int64_t tile_step = tile_words(s.words);
@@ -175,16 +153,7 @@ PreparedKernel prepare(const KernelQuery& query) {
     constexpr std::int64_t kMost = 64;
     const std::int64_t blocks = (s.tile_count + kMost - 1) / kMost;
     s.block_tiles = (s.tile_count + blocks - 1) / blocks;
-    s.stage_tiles =
-        std::clamp(kStageWords / (kPositions * tile_step) / s.block_tiles * s.block_tiles, s.block_tiles,
-                   (s.tile_count + s.block_tiles - 1) / s.block_tiles * s.block_tiles);
-    s.stages = (s.tile_count + s.stage_tiles - 1) / s.stage_tiles;
-    for (std::int64_t image = 0; image < q.batch; ++image)
-      for (std::int64_t stage = 0; stage < s.stages; ++stage) {
-        const std::int64_t tiles = std::min(s.stage_tiles, s.tile_count - stage * s.stage_tiles);
-        prepared.phase_tasks.push_back(tiles);
-        prepared.phase_tasks.push_back((tiles + s.block_tiles - 1) / s.block_tiles * s.panels);
-      }
+    plan_winograd_stages(q.batch, kStageWords, kPositions * tile_step, s, prepared);
   } else {
     constexpr std::int64_t kMost = 24;
     s.tasks = even_tasks((s.tile_count + kMost - 1) / kMost, (s.tile_count + 5) / 6);
