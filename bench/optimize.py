@@ -3,10 +3,11 @@
 
     bench/optimize.py [--model selfie] [--clip FILE] [--budget 60] [--seconds 50] [--json FILE]
 
-First the search, within its budget. Then a grid over the settings it searches, each on the same frames; then the best of the grid, the
-settings that were found and the default, in turn, FINAL times: the ratio is that of what was found to the fastest of them. Last, files
-with settings that are planted badly (one thread, all threads on one frame, one frame under way, one thread for the encoder): the
-search begins with each, and what it finds must be faster than that.
+First the search, within its budget, five times (--searches). Then a grid over the settings it searches, each on the same frames; then
+the best of the grid, what the first search found and the default, in turn, --final times: the ratio is that of what was found to the
+fastest of them. What each of the searches found runs in turn with the default, too, unless it is the default. Last, files with settings
+that are planted badly (one thread, all threads on one frame, one frame under way, one thread for the encoder): the search begins with
+each, and what it finds must be faster than that. One run differs from the next by several per cent: medians are compared.
 
 A machine that is shared is not there all the time: with --seconds the script stops after about so many and says so; called again it goes
 on, from what it has written into its JSON file, until it says that it is done.
@@ -43,11 +44,15 @@ def arguments_of(settings):
     return [text for name, value in settings.items() if value != 0 for text in (f"--{name}", str(value))]  # 0: not said
 
 
+def median_ratio(rates, name):
+    return measure.median(rates["found"]) / measure.median(rates[name])
+
+
 class Bench:
     def __init__(self, args, folder):
         self.args, self.folder = args, folder
         self.until = time.monotonic() + args.seconds
-        self.state = {"grid": {}, "final": {}, "bad": {}}
+        self.state = {"grid": {}, "final": {}}
         if args.json.is_file():
             self.state = json.loads(args.json.read_text())
 
@@ -81,10 +86,25 @@ class Bench:
             self.keep()
         path = self.folder / f"{name}.yaml"
         path.write_text(self.state[name]["file"])
-        return path, self.state[name]["seconds"]
+        return path
+
+    def in_turn(self, key, contenders, runs, frames):
+        """Frames a second of each, `runs` times, each round beginning with another one."""
+        rates = self.state.setdefault(key, {})
+        while (turn := min(len(rates.get(name, [])) for name in contenders)) < runs:
+            names = list(contenders)[turn % len(contenders):] + list(contenders)[:turn % len(contenders)]
+            for name in names:
+                if len(rates.get(name, [])) == turn:
+                    settings, config = contenders[name]
+                    rates.setdefault(name, []).append(self.fps(settings, config, frames))
+                    self.keep()
 
     def run(self):
-        found, _ = self.optimize("search")
+        found = self.optimize("search 0")
+        for k in range(self.args.searches):
+            again = self.optimize(f"search {k}")
+            if self.state[f"search {k}"]["report"]["best"]:
+                self.in_turn(f"repeat {k}", {"found": ([], again), "default": ([], None)}, self.args.final, 2 * self.args.frames)
         cpus = measure.machine(self.args.saccade)["cpus"]
         grid = {json.dumps(each): each for each in grid_of(cpus, self.args.precision)}
         for key, settings in grid.items():
@@ -92,44 +112,31 @@ class Bench:
                 self.state["grid"][key] = self.fps(arguments_of(settings))
                 self.keep()
         best = sorted(self.state["grid"], key=self.state["grid"].get, reverse=True)[:self.args.finalists]
-        final = self.state["final"]
-        contenders = {"found": ([], found), "default": ([], None), **{key: (arguments_of(grid[key]), None) for key in best}}
-        while min((len(final.get(name, [])) for name in contenders), default=0) < self.args.final:
-            turn = min(len(final.get(name, [])) for name in contenders)
-            names = list(contenders)[turn % len(contenders):] + list(contenders)[:turn % len(contenders)]
-            for name in names:
-                if len(final.get(name, [])) == turn:
-                    settings, config = contenders[name]
-                    final.setdefault(name, []).append(self.fps(settings, config, 2 * self.args.frames))
-                    self.keep()
+        self.in_turn("final", {"found": ([], found), "default": ([], None), **{key: (arguments_of(grid[key]), None) for key in best}},
+                     self.args.final, 2 * self.args.frames)
         for name, lines in BAD.items():
             bad = self.folder / f"bad-{name}.yaml"
             bad.write_text("\n".join(lines) + "\n")
-            better, _ = self.optimize(f"search from bad {name}", bad)
-            rows = self.state["bad"].setdefault(name, {"bad": [], "found": []})
-            while len(rows["found"]) < self.args.final:
-                if len(rows["bad"]) == len(rows["found"]):
-                    rows["bad"].append(self.fps([], bad))
-                    self.keep()
-                rows["found"].append(self.fps([], better))
-                self.keep()
+            better = self.optimize(f"search from bad {name}", bad)
+            self.in_turn(f"bad {name}", {"bad": ([], bad), "found": ([], better)}, self.args.final, self.args.frames)
 
     def report(self):
         final = {name: measure.median(values) for name, values in self.state["final"].items()}
         best = max((name for name in final if name not in ("found", "default")), key=final.get)
         rows = [[name, f"{value:.1f}", " ".join(f"{each:.1f}" for each in self.state["final"][name])] for name, value in final.items()]
         print(measure.markdown(["settings", "fps, median", "each"], rows))
-        search = self.state["search"]
+        search = self.state["search 0"]
         print(f"\nfound: {search['report']['best'] or 'the default'} in {search['seconds']:.1f} s of {self.args.budget:g}; "
               f"{final['found'] / max(final[best], final['default'], final['found']):.3f} of the best of {len(self.state['grid'])} ({best})")
-        slower = sum(a < 0.97 * b for a, b in zip(self.state["final"]["found"], self.state["final"]["default"]))
-        print(f"slower than the default, beyond 3 %, in {slower} of {len(self.state['final']['found'])} repeats; "
-              f"{final['found'] / final['default']:.3f} of its median")
-        for name, rows in self.state["bad"].items():
-            wins = sum(a > b for a, b in zip(rows["found"], rows["bad"]))
-            seconds = self.state[f"search from bad {name}"]["seconds"]
-            print(f"planted {BAD[name][0]}: beaten in {wins} of {len(rows['bad'])}, {measure.median(rows['found']) / measure.median(rows['bad']):.2f} "
-                  f"times as fast, {seconds:.1f} s")
+        for k in range(self.args.searches):
+            search, rates = self.state[f"search {k}"], self.state.get(f"repeat {k}")
+            beside = f"{median_ratio(rates, 'default'):.3f} of the default's speed" if rates else "the default itself"
+            print(f"search {k}: {search['report']['best'] or 'nothing faster'}, {search['seconds']:.1f} s: {beside}")
+        for name in BAD:
+            rates, search = self.state[f"bad {name}"], self.state[f"search from bad {name}"]
+            wins = sum(a > b for a, b in zip(rates["found"], rates["bad"]))
+            print(f"planted {BAD[name][0]}: {median_ratio(rates, 'bad'):.2f} times as fast ({wins} of {len(rates['bad'])} pairs of runs), "
+                  f"{search['seconds']:.1f} s, {search['report']['best']}")
         print(measure.describe(measure.machine(self.args.saccade)))
 
 
@@ -140,7 +147,8 @@ def main():
     parser.add_argument("--budget", type=float, default=60)
     parser.add_argument("--frames", type=int, default=60, help="that each run of the grid takes")
     parser.add_argument("--finalists", type=int, default=4)
-    parser.add_argument("--final", type=int, default=5)
+    parser.add_argument("--final", type=int, default=5, help="runs of each of those that are compared")
+    parser.add_argument("--searches", type=int, default=5)
     parser.add_argument("--precision", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--saccade", type=pathlib.Path, default=measure.SACCADE)

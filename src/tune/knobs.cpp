@@ -60,7 +60,7 @@ std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   // A job whose settings hold each other back is not improved by any one of them: all at once, and first, as
   // a small budget may end the search at any time.
   const Settings defaults = unsaid(job);
-  if (!defaults.empty()) groups.push_back({"defaults", {defaults}});
+  if (!defaults.empty()) groups.push_back({"defaults", {defaults}, true});
   Group threads{"threads", {}};
   if (job.threads > 0 && job.threads != cpus) threads.candidates.push_back({{"threads", kDefault}});
   groups.push_back(std::move(threads));

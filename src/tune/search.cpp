@@ -58,7 +58,12 @@ class Searcher {
     for (const Group& group : groups) {
       if (base_seconds_ > 0 && base_seconds_ <= options_.enough_seconds) break;
       const auto count = static_cast<double>(group.candidates.size() + 1);
-      search_group(group, elapsed() + (end - elapsed()) * count / std::max(1.0, left));
+      const double until = elapsed() + (end - elapsed()) * count / std::max(1.0, left);
+      if (group.gives_up) {
+        give_up(group, std::max(until, elapsed() + kGiveUpShare * (end - elapsed())));
+      } else {
+        search_group(group, until);
+      }
       left -= count;
     }
     if (!base_.empty()) prove();
@@ -67,8 +72,8 @@ class Searcher {
   }
 
  private:
-  static constexpr double kProofShare = 0.3;
-  static constexpr double kNoiseOfOne = 0.05;  ///< of a single pass, which says nothing about it
+  static constexpr double kProofShare = 0.35;
+  static constexpr double kGiveUpShare = 0.25;  ///< of what is left, at least
 
   double elapsed() const { return now_() - start_; }
 
@@ -86,6 +91,7 @@ class Searcher {
     contender.cost = now_() - before;
     contender.cost_frames = frames;
     contender.frames += frames;
+    frames_ += frames;
     slowest_frame_ = std::max(slowest_frame_, contender.cost / static_cast<double>(frames));
     return measured;
   }
@@ -118,8 +124,9 @@ class Searcher {
     const double gain = median(best.ratios) - 1;
     // Where the settings it began with break a bound, whatever keeps it is better.
     const bool rescue = base_.empty() && !result_.start_refused.empty();
-    const double noise = best.ratios.size() > 1 ? noise_of(best.ratios) : kNoiseOfOne;
-    if (rescue || (gain > options_.least_gain && gain > noise)) {
+    // A single pass says nothing about its noise.
+    const bool beyond = best.ratios.size() > 1 && gain > options_.least_gain && gain > noise_of(best.ratios);
+    if (rescue || beyond) {
       line.verdict = "kept";
       base_ = line.settings;
       base_speed_ = line.speed;
@@ -160,56 +167,110 @@ class Searcher {
     return false;
   }
 
-  /// The winner beside the settings that the search began with, in turn; kept only if it was faster beyond
-  /// the noise.
-  void prove() {
-    Contender start, winner;
-    std::int64_t frames = std::max<std::int64_t>(options_.first_frames, options_.most_frames / 2);
-    for (int round = 0; round < options_.final_passes; ++round) {
+  /// Two settings in turn, pass by pass, until it is clear that the second is faster, or that it will not be,
+  /// or no time is left. The ratios: above 1 where the second was faster. None if it was refused.
+  std::vector<double> duel(const Settings& first, const Settings& second, double until) {
+    Contender contenders[2];
+    std::vector<double> ratios;
+    // Many short passes tell more than a few long ones.
+    std::int64_t frames = std::min(options_.most_frames, 2 * options_.first_frames);
+    const auto least = static_cast<std::size_t>(options_.least_passes);
+    const auto most = static_cast<std::size_t>(options_.most_passes);
+    while (ratios.size() < most) {
       // Fewer frames rather than no proof.
+      const auto open = static_cast<double>(least - std::min(ratios.size(), least - 1));
       while (frames > options_.first_frames &&
-             elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) *
-                             static_cast<double>(options_.final_passes - round) >
-                 options_.budget_seconds)
+             elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) * open > until)
         frames = std::max(options_.first_frames, frames / 2);
-      if (round > 0 && !affordable(start, 2 * frames, options_.budget_seconds)) break;
+      if (!ratios.empty() && !affordable(contenders[0], 2 * frames, until)) break;
       double times[2] = {};
-      for (int k = 0; k < 2; ++k) {
-        const bool of_winner = (round + k) % 2 == 1;
-        const Measured measured = timed(of_winner ? base_ : Settings{}, frames, of_winner ? winner : start);
-        if (of_winner && !measured.refused.empty()) return;
-        times[of_winner ? 1 : 0] = measured.seconds;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const std::size_t which = (ratios.size() + k) % 2;
+        const Measured measured = timed(which == 1 ? second : first, frames, contenders[which]);
+        if (which == 1 && !measured.refused.empty()) return {};
+        times[which] = measured.seconds;
       }
-      winner.ratios.push_back(times[0] > 0 ? times[0] / times[1] : 1);
+      ratios.push_back(times[0] > 0 ? times[0] / times[1] : 1);
+      const std::size_t wins = wins_of(ratios);
+      if (ratios.size() >= least && more_than_luck(wins, ratios.size())) break;
+      if (!more_than_luck(wins + most - ratios.size(), most)) break;
     }
-    const double gain = median(winner.ratios) - 1, noise = noise_of(winner.ratios);
-    // One pass in four may go the other way.
-    const auto passes = winner.ratios.size();
-    const auto faster_in = static_cast<std::size_t>(
-        std::count_if(winner.ratios.begin(), winner.ratios.end(), [](double ratio) { return ratio > 1; }));
-    const bool beyond =
-        passes > 1 && gain > options_.least_gain && gain > noise && faster_in >= passes - passes / 4;
-    const bool proven = beyond || !result_.start_refused.empty();
+    return ratios;
+  }
+
+  static std::size_t wins_of(const std::vector<double>& ratios) {
+    return static_cast<std::size_t>(
+        std::count_if(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1; }));
+  }
+
+  /// Whether to give up what the job says. Where it breaks a bound, the usual search decides.
+  void give_up(const Group& group, double until) {
+    const Settings& settings = group.candidates.front();
+    Contender start;
+    const Measured reference = timed({}, options_.first_frames, start);
+    base_seconds_ = reference.seconds;
+    if (!reference.refused.empty()) return search_group(group, until);
+    Tried line{group.name, settings, 0, 0, 0, "refused"};
+    const std::int64_t before = frames_;
+    const std::vector<double> ratios = duel({}, settings, until);
+    line.frames = (frames_ - before) / 2;
+    if (!ratios.empty()) {
+      line.speed = median(ratios);
+      line.noise = noise_of(ratios);
+      const bool kept = line.speed > 1 || more_than_luck(wins_of(ratios), ratios.size());
+      line.verdict = kept ? "kept" : "slower";
+      if (kept) {
+        base_ = start_settings_ = settings;
+        base_speed_ = start_speed_ = line.speed;
+        start_noise_ = line.noise;
+        base_seconds_ /= line.speed;
+      }
+    }
+    result_.tried.push_back(std::move(line));
+  }
+
+  /// The winner beside the settings that the search began with, or beside what it has given up the job's for:
+  /// kept only if it was faster by more than luck.
+  void prove() {
+    bool proven = false;
+    double gain = 0, noise = 0;
+    if (base_ != start_settings_) {
+      const std::vector<double> ratios = duel(start_settings_, base_, options_.budget_seconds);
+      if (!ratios.empty()) {
+        gain = median(ratios) - 1;
+        noise = noise_of(ratios);
+        proven = (gain > options_.least_gain && more_than_luck(wins_of(ratios), ratios.size())) ||
+                 !result_.start_refused.empty();
+      }
+    }
     for (Tried& line : result_.tried) {
-      if (line.settings != base_) continue;
-      line.speed = gain + 1;
-      line.noise = noise;
-      line.verdict = proven ? "best" : "not faster beyond the noise when tried again";
+      if (proven && line.settings == base_) {
+        line.speed = (gain + 1) * start_speed_;
+        line.noise = noise * start_speed_;
+        line.verdict = "best";
+      } else if (!proven && line.settings == start_settings_) {
+        line.verdict = "best";
+      } else if (!proven && line.settings == base_) {
+        line.verdict = "not faster beyond the noise when tried again";
+      }
     }
-    if (!proven) return;
-    result_.best = base_;
-    result_.speed = gain + 1;
-    result_.noise = noise;
+    result_.best = proven ? base_ : start_settings_;
+    result_.speed = proven ? (gain + 1) * start_speed_ : start_speed_;
+    result_.noise = proven ? noise * start_speed_ : start_noise_;
   }
 
   const Measure& measure_;
   const SearchOptions& options_;
   std::function<double()> now_;
   double start_;
-  Settings base_;
+  Settings start_settings_;  ///< empty, or what was given up
+  double start_speed_ = 1;   ///< over the settings the search began with
+  double start_noise_ = 0;
+  Settings base_;  ///< the best so far
   double base_speed_ = 1;
   double base_seconds_ = 0;   ///< a frame of it, when last measured
   double slowest_frame_ = 0;  ///< seconds a frame of the slowest run
+  std::int64_t frames_ = 0;   ///< measured altogether
   SearchResult result_;
 };
 
@@ -226,6 +287,18 @@ Settings combined(Settings base, const Settings& change) {
     }
   }
   return base;
+}
+
+bool more_than_luck(std::size_t wins, std::size_t passes) {
+  // The upper tail of the binomial distribution with one half.
+  double term = std::pow(0.5, static_cast<double>(passes)), tail = 0;
+  for (std::size_t k = passes;; --k) {
+    if (k < wins) break;
+    tail += term;
+    if (k == 0) break;
+    term *= static_cast<double>(k) / static_cast<double>(passes - k + 1);
+  }
+  return passes > 0 && tail < 1.0 / 30;
 }
 
 SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options) {

@@ -25,6 +25,9 @@ Settings combined(Settings base, const Settings& change);
 struct Group {
   std::string name;
   std::vector<Settings> candidates;
+  /// One candidate that gives up what the job says: it need only be no slower, and what wins in the end is
+  /// proven against it.
+  bool gives_up = false;
 };
 
 struct Measured {
@@ -40,9 +43,10 @@ struct SearchOptions {
   double budget_seconds = 60;  ///< no measurement is begun that would end behind it, as far as can be told
   std::int64_t first_frames = 24;  ///< of the first pass
   std::int64_t most_frames = 240;
-  double enough_seconds = 0;  ///< a frame: no further group is begun once that is reached; 0: never
-  double least_gain = 0.01;   ///< a gain below that is none
-  int final_passes = 5;  ///< in which the winner must be faster than where the search began, beyond the noise
+  double enough_seconds = 0;    ///< a frame: no further group is begun once that is reached; 0: never
+  double least_gain = 0.01;     ///< a gain below that is none
+  int least_passes = 5;         ///< of the proof
+  int most_passes = 15;         ///< of the proof, where the first ones do not decide
   std::function<double()> now;  ///< seconds; for tests. Empty: the machine's clock
 };
 
@@ -66,7 +70,11 @@ struct SearchResult {
   std::vector<Tried> tried;  ///< in the order of the groups
 };
 
-/// Never returns settings that were slower than those it began with, or faster by no more than the noise.
+/// Whether `wins` of `passes` is more than luck: two that are equally fast come to that in less than one of
+/// thirty cases (the sign test; Dixon and Mood, "The statistical sign test", JASA 1946).
+bool more_than_luck(std::size_t wins, std::size_t passes);
+
+/// Never returns settings that were slower than those it began with, or faster by no more than luck gives.
 SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options);
 
 }  // namespace saccade::tune
