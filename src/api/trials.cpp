@@ -182,6 +182,7 @@ MachineLimits measure_limits(const Plan& plan, Isa isa, int threads) {
 void add_trials(const JobOptions& options, const Plan& plan, const pipeline::Measurements& measured,
                 profile::Trials& trials) {
   trials.encode = measured.encode_trial;
+  trials.encode_speedup = measured.encode_speedup;
   if (measured.batch > 1)
     trials.infer_one_window = [&options, &plan, &measured] {
       return one_window_ratio(options, plan, measured.batch, measured.columns, measured.streams);

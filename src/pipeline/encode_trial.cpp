@@ -15,6 +15,7 @@ constexpr std::int64_t kSkipped = 8;  // the start of a clip is often unlike the
 constexpr std::size_t kMostBytes = std::size_t{96} << 20;
 constexpr std::size_t kMostTrialPictures = 30, kFewestTrialPictures = 4;
 constexpr std::size_t kEncoded = 60;
+constexpr int kRounds = 3;
 
 }  // namespace
 
@@ -50,6 +51,27 @@ std::vector<media::FramePtr> EncodeTrial::converted(const media::VideoFormat& to
   return pictures;
 }
 
+/// Encodes kEncoded pictures: forth and back, so that each is like the one before.
+EncodeTrial::Cost EncodeTrial::encode(const ResultPlan& plan, const std::vector<media::FramePtr>& pictures) {
+  media::Encoder encoder = plan.open_encoder();
+  const std::int64_t step = std::max<std::int64_t>(1, pictures[1]->pts - pictures[0]->pts);
+  const auto wall = std::chrono::steady_clock::now();
+  const auto cpu = trace::process_cpu_time();
+  const std::size_t turn = 2 * (pictures.size() - 1);
+  for (std::size_t i = 0; i < kEncoded; ++i) {
+    const std::size_t place = i % turn;
+    const media::FramePtr picture = media::share(*pictures[std::min(place, turn - place)]);
+    picture->pts = static_cast<std::int64_t>(i) * step;
+    picture->pkt_duration = step;
+    encoder.send(picture.get());
+    while (encoder.receive()) continue;
+  }
+  encoder.send(nullptr);
+  while (encoder.receive()) continue;
+  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count() / kEncoded; };
+  return {seconds(trace::process_cpu_time() - cpu), seconds(std::chrono::steady_clock::now() - wall)};
+}
+
 std::optional<double> EncodeTrial::run(const std::string& preset, double pixels) const {
   const std::lock_guard lock(mutex_);
   if (kept_.size() < kFewestTrialPictures) return std::nullopt;
@@ -63,25 +85,27 @@ std::optional<double> EncodeTrial::run(const std::string& preset, double pixels)
       plan.format.width = smaller(plan.format.width);
       plan.format.height = smaller(plan.format.height);
     }
-    const std::vector<media::FramePtr> pictures = converted(plan.format);
-    media::Encoder encoder = plan.open_encoder();
-    const std::int64_t step = std::max<std::int64_t>(1, pictures[1]->pts - pictures[0]->pts);
-    const auto start = trace::process_cpu_time();
-    // Forth and back, so that each picture is like the one before.
-    const std::size_t turn = 2 * (pictures.size() - 1);
-    for (std::size_t i = 0; i < kEncoded; ++i) {
-      const std::size_t place = i % turn;
-      const media::FramePtr picture = media::share(*pictures[std::min(place, turn - place)]);
-      picture->pts = static_cast<std::int64_t>(i) * step;
-      picture->pkt_duration = step;
-      encoder.send(picture.get());
-      while (encoder.receive()) continue;
-    }
-    encoder.send(nullptr);
-    while (encoder.receive()) continue;
-    return std::chrono::duration<double>(trace::process_cpu_time() - start).count() / kEncoded;
+    return encode(plan, converted(plan.format)).cpu;
   } catch (const Error&) {
     return std::nullopt;  // a trial is no reason to fail
+  }
+}
+
+std::optional<double> EncodeTrial::speedup(int threads) const {
+  const std::lock_guard lock(mutex_);
+  if (kept_.size() < kFewestTrialPictures) return std::nullopt;
+  try {
+    ResultPlan other = plan_;
+    other.encoder.threads = threads;
+    const std::vector<media::FramePtr> pictures = converted(plan_.format);
+    double now = 0, then = 0;
+    for (int round = 0; round < kRounds; ++round) {  // in turn: what disturbs the machine meets both
+      now += encode(plan_, pictures).wall;
+      then += encode(other, pictures).wall;
+    }
+    return then > 0 ? std::optional(now / then) : std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
   }
 }
 

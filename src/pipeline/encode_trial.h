@@ -25,13 +25,21 @@ class EncodeTrial {
   /// not count. Nothing where too few were kept or the encoder refuses. Nothing else should run meanwhile:
   /// what counts is the time of the whole process.
   std::optional<double> run(const std::string& preset, double pixels = 1) const;
+  /// How many times as fast the encoder is with so many threads (0: as many as it likes) as with the job's.
+  /// Nothing, and nothing else may run, as above.
+  std::optional<double> speedup(int threads) const;
 
  private:
+  /// Of a picture.
+  struct Cost {
+    double cpu = 0, wall = 0;  ///< seconds
+  };
   struct Kept {
     std::int64_t number = 0;
     media::FramePtr picture;
   };
   std::vector<media::FramePtr> converted(const media::VideoFormat& to) const;
+  static Cost encode(const ResultPlan& plan, const std::vector<media::FramePtr>& pictures);
 
   ResultPlan plan_;
   media::VideoFormat pictures_format_;

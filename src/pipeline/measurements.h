@@ -55,6 +55,8 @@ struct Measurements {
   /// of the job's finished pictures; the usual encoder on decoded ones where the job has none. Null where
   /// none were kept.
   std::function<std::optional<double>(const std::string& preset, double pixels)> encode_trial;
+  /// How many times as fast the encoder is with so many threads (0: as many as it likes). Null likewise.
+  std::function<std::optional<double>(int threads)> encode_speedup;
 };
 
 }  // namespace saccade::pipeline

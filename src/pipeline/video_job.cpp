@@ -722,10 +722,12 @@ void VideoJob::measure(int token_count) {
     m.preset = result_.encoder.preset;
     m.encoder_threads = result_.encoder.threads;
   }
-  if (trial_)
+  if (trial_) {
     m.encode_trial = [trial = trial_](const std::string& preset, double pixels) {
       return trial->run(preset, pixels);
     };
+    m.encode_speedup = [trial = trial_](int threads) { return trial->speedup(threads); };
+  }
   m.pictures = request_.form == OutputForm::pictures;
   if (m.pictures) m.picture_kind = media::still_name(request_.still);
 }

@@ -153,12 +153,19 @@ class Judge {
     return changed;
   }
 
-  /// The encoder with so many threads; with one it encodes on the thread that hands pictures over.
+  /// The encoder with so many threads; with one it encodes on the thread that hands pictures over. Its
+  /// threads wait for each other's rows: what they fall short of is counted as work.
   void set_encoder_threads(PipelineModel& changed, int threads) const {
+    const int before = std::max(1, m_.encoder_threads);
     changed.encoder_threads = std::max(changed.encoder_threads, threads);
-    if (m_.encoder_threads != 1) return;
-    changed.encoder_cpu += changed.encode.cpu;
-    changed.encode.cpu = 0;
+    if (m_.encoder_threads == 1) {
+      changed.encoder_cpu += changed.encode.cpu;
+      changed.encode.cpu = 0;
+    }
+    if (m_.encoder.empty() || m_.encoder_threads <= 0 || threads <= before || !trials_.encode_speedup) return;
+    const double most = static_cast<double>(threads) / before;
+    if (const auto speedup = trials_.encode_speedup(options_.encoder_threads > 0 ? threads : 0))
+      changed.encoder_cpu *= std::clamp(most / *speedup / crowding_, 1.0, most);
   }
 
   void consider_threads() {

@@ -25,6 +25,8 @@ struct Trials {
   /// CPU seconds a frame of the encoder with that preset, on this job's own pictures with a share of their
   /// pixels; of a job without an encoder those of the usual one (preset "").
   std::function<std::optional<double>(const std::string& preset, double pixels)> encode;
+  /// How many times as fast the encoder alone is with so many threads (0: as many as it likes).
+  std::function<std::optional<double>(int threads)> encode_speedup;
   /// The time of the network over that with the job's settings: without --max-memory, in bf16, and with one
   /// window at a time.
   std::function<std::optional<double>()> infer_without_cap, infer_bf16, infer_one_window;

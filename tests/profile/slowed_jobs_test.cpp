@@ -108,6 +108,7 @@ TEST_F(SlowedJob, ByTheEncodersPreset) {
   ASSERT_TRUE(slow.measured.encode_trial);
   const BottleneckReport verdict = profile::judge(options, alone(slow.measured), {},
                                                   {.encode = slow.measured.encode_trial,
+                                                   .encode_speedup = {},
                                                    .infer_without_cap = {},
                                                    .infer_bf16 = {},
                                                    .infer_one_window = {},
@@ -120,6 +121,11 @@ TEST_F(SlowedJob, ByTheEncodersPreset) {
   EXPECT_GT(verdict.suggestions[0].speedup, 1.5);
   options.preset = "veryfast";
   const Judged fast = judged(options, nothing());
+  // An encoder's threads do not get in each other's way so much that fewer were better.
+  ASSERT_TRUE(slow.measured.encode_speedup);
+  const std::optional<double> speedup = slow.measured.encode_speedup(0);
+  ASSERT_TRUE(speedup);
+  EXPECT_GT(*speedup, 0);
   EXPECT_GT(slow.measured.encoder_cpu, 2 * fast.measured.encoder_cpu);
   EXPECT_NE(fast.verdict.cause, "encoder-preset");
 }

@@ -78,6 +78,29 @@ TEST(Verdict, FindsTooFewThreads) {
   EXPECT_NEAR(suggestion(report, "--threads 4")->speedup, 14.1 / (24.1 / 4), 0.25);
 }
 
+TEST(Verdict, AnEncodersThreadsWaitForEachOther) {
+  pipeline::Measurements m = usual();
+  m.threads = m.streams = m.lanes = m.encoder_threads = 1;
+  m.tokens = 3;
+  m.encode = {2, 2};
+  m.encoder_cpu = 0;
+  m.seconds = 3.3;
+  m.idle_cpus = 3;
+  Trials trials;
+  double speedup = 4;
+  trials.encode_speedup = [&speedup](int threads) -> std::optional<double> {
+    EXPECT_EQ(threads, 0);
+    return speedup;
+  };
+  const auto promised = [&] { return suggestion(judge({}, m, {}, trials), "--threads 4")->speedup; };
+  const double ideal = promised();
+  EXPECT_NEAR(ideal, suggestion(judge({}, m), "--threads 4")->speedup, 1e-9);
+  speedup = 1.6;
+  // Four threads of it do the work of 1.6: 20 ms of CPU a frame become as much as 50.
+  EXPECT_NEAR(promised(), 33.1 / ((13.1 + 50) / 4), 0.3);
+  EXPECT_LT(promised(), ideal);
+}
+
 TEST(Verdict, FindsTooFewFramesUnderWay) {
   pipeline::Measurements m = usual();
   m.tokens = 1;
