@@ -74,6 +74,7 @@ class Searcher {
  private:
   static constexpr double kProofShare = 0.35;
   static constexpr double kGiveUpShare = 0.25;  ///< of what is left, at least
+  static constexpr std::size_t kGiveUpPasses = 5;
 
   double elapsed() const { return now_() - start_; }
 
@@ -168,12 +169,14 @@ class Searcher {
   }
 
   /// Two settings in turn, pass by pass, until it is clear that the second is faster, or that it will not be,
-  /// or no time is left. The ratios: above 1 where the second was faster. None if it was refused.
-  std::vector<double> duel(const Settings& first, const Settings& second, double until) {
+  /// or no time is left.
+  struct Duel {
+    std::vector<double> ratios;  ///< above 1 where the second was faster
+    std::string refused;         ///< why one of them is out of the question; then there are no ratios
+  };
+  Duel duel(const Settings& first, const Settings& second, std::int64_t frames, double until) {
     Contender contenders[2];
     std::vector<double> ratios;
-    // Many short passes tell more than a few long ones.
-    std::int64_t frames = std::min(options_.most_frames, 2 * options_.first_frames);
     const auto least = static_cast<std::size_t>(options_.least_passes);
     const auto most = static_cast<std::size_t>(options_.most_passes);
     while (ratios.size() < most) {
@@ -182,20 +185,20 @@ class Searcher {
       while (frames > options_.first_frames &&
              elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) * open > until)
         frames = std::max(options_.first_frames, frames / 2);
-      if (!ratios.empty() && !affordable(contenders[0], 2 * frames, until)) break;
+      if (elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) > until) break;
       double times[2] = {};
       for (std::size_t k = 0; k < 2; ++k) {
         const std::size_t which = (ratios.size() + k) % 2;
         const Measured measured = timed(which == 1 ? second : first, frames, contenders[which]);
-        if (which == 1 && !measured.refused.empty()) return {};
+        if (!measured.refused.empty()) return {{}, measured.refused};
         times[which] = measured.seconds;
       }
-      ratios.push_back(times[0] > 0 ? times[0] / times[1] : 1);
+      ratios.push_back(times[0] / times[1]);
       const std::size_t wins = wins_of(ratios);
       if (ratios.size() >= least && more_than_luck(wins, ratios.size())) break;
       if (!more_than_luck(wins + most - ratios.size(), most)) break;
     }
-    return ratios;
+    return {std::move(ratios), {}};
   }
 
   static std::size_t wins_of(const std::vector<double>& ratios) {
@@ -203,22 +206,35 @@ class Searcher {
         std::count_if(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1; }));
   }
 
-  /// Whether to give up what the job says. Where it breaks a bound, the usual search decides.
+  /// Whether to give up what the job says: where it is no faster in most of some passes. Where it breaks a
+  /// bound, the usual search decides.
   void give_up(const Group& group, double until) {
     const Settings& settings = group.candidates.front();
+    Tried line{group.name, settings, 0, 0, 0, "not tried: no time was left"};
     Contender start;
+    if (!affordable(start, options_.first_frames, until)) {
+      result_.complete = false;
+      result_.tried.push_back(std::move(line));
+      return;
+    }
     const Measured reference = timed({}, options_.first_frames, start);
+    if (!reference.refused.empty()) {
+      result_.start_refused = reference.refused;
+      return search_group(group, until);
+    }
     base_seconds_ = reference.seconds;
-    if (!reference.refused.empty()) return search_group(group, until);
-    Tried line{group.name, settings, 0, 0, 0, "refused"};
     const std::int64_t before = frames_;
-    const std::vector<double> ratios = duel({}, settings, until);
+    const auto [ratios, refused] = duel({}, settings, options_.first_frames, until);
     line.frames = (frames_ - before) / 2;
-    if (!ratios.empty()) {
+    if (!refused.empty()) {
+      line.verdict = "refused: " + refused;
+    } else if (!ratios.empty()) {
       line.speed = median(ratios);
       line.noise = noise_of(ratios);
-      const bool kept = line.speed > 1 || more_than_luck(wins_of(ratios), ratios.size());
-      line.verdict = kept ? "kept" : "slower";
+      const std::size_t wins = wins_of(ratios);
+      const bool kept = ratios.size() >= kGiveUpPasses && 2 * wins > ratios.size() && line.speed > 1;
+      line.verdict = kept ? "kept" : "no faster";
+      if (ratios.size() < kGiveUpPasses) result_.complete = false;
       if (kept) {
         base_ = start_settings_ = settings;
         base_speed_ = start_speed_ = line.speed;
@@ -235,12 +251,19 @@ class Searcher {
     bool proven = false;
     double gain = 0, noise = 0;
     if (base_ != start_settings_) {
-      const std::vector<double> ratios = duel(start_settings_, base_, options_.budget_seconds);
-      if (!ratios.empty()) {
-        gain = median(ratios) - 1;
-        noise = noise_of(ratios);
-        proven = (gain > options_.least_gain && more_than_luck(wins_of(ratios), ratios.size())) ||
-                 !result_.start_refused.empty();
+      if (result_.start_refused.empty()) {
+        // Many short passes tell more than a few long ones.
+        const std::int64_t frames = std::min(options_.most_frames, 2 * options_.first_frames);
+        const std::vector<double> ratios =
+            duel(start_settings_, base_, frames, options_.budget_seconds).ratios;
+        if (!ratios.empty()) {
+          gain = median(ratios) - 1;
+          noise = noise_of(ratios);
+          proven = gain > options_.least_gain && more_than_luck(wins_of(ratios), ratios.size());
+        }
+      } else {
+        proven = true;  // it keeps the bound, as far as it was tried
+        gain = base_speed_ / start_speed_ - 1;
       }
     }
     for (Tried& line : result_.tried) {
@@ -298,7 +321,7 @@ bool more_than_luck(std::size_t wins, std::size_t passes) {
     if (k == 0) break;
     term *= static_cast<double>(k) / static_cast<double>(passes - k + 1);
   }
-  return passes > 0 && tail < 1.0 / 30;
+  return passes > 0 && tail < 1.0 / 50;
 }
 
 SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options) {

@@ -25,8 +25,8 @@ Settings combined(Settings base, const Settings& change);
 struct Group {
   std::string name;
   std::vector<Settings> candidates;
-  /// One candidate that gives up what the job says: it need only be no slower, and what wins in the end is
-  /// proven against it.
+  /// One candidate, which gives up what the job says: it needs no proof, and what wins in the end is proven
+  /// against it.
   bool gives_up = false;
 };
 
@@ -45,7 +45,7 @@ struct SearchOptions {
   std::int64_t most_frames = 240;
   double enough_seconds = 0;    ///< a frame: no further group is begun once that is reached; 0: never
   double least_gain = 0.01;     ///< a gain below that is none
-  int least_passes = 5;         ///< of the proof
+  int least_passes = 6;         ///< of the proof
   int most_passes = 15;         ///< of the proof, where the first ones do not decide
   std::function<double()> now;  ///< seconds; for tests. Empty: the machine's clock
 };
@@ -71,10 +71,12 @@ struct SearchResult {
 };
 
 /// Whether `wins` of `passes` is more than luck: two that are equally fast come to that in less than one of
-/// thirty cases (the sign test; Dixon and Mood, "The statistical sign test", JASA 1946).
+/// fifty cases (the sign test; Dixon and Mood, "The statistical sign test", JASA 1946). Asked after each of
+/// up to fifteen passes, as the search does, in less than one of twenty.
 bool more_than_luck(std::size_t wins, std::size_t passes);
 
-/// Never returns settings that were slower than those it began with, or faster by no more than luck gives.
+/// Never returns settings that were slower than those it began with, nor such that were faster by no more
+/// than luck gives; but what a group gives up need only be faster in most of five passes or more.
 SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options);
 
 }  // namespace saccade::tune
