@@ -71,7 +71,7 @@ struct CompileOptions {
   /// Names of nodes that run on no such kernel all the same.
   std::vector<std::string> exact_layers;
   /// Measures kernels on this machine while it compiles, and takes the fastest where several can do a layer
-  /// at comparable cost. That takes seconds, less than half a minute (an idle machine measures best); the
+  /// at comparable cost. That takes seconds, about half a minute at most (an idle machine measures best); the
   /// model's plan cache keeps what was measured, and the plan. Last bits of results may differ from those
   /// without; they are the same for any number of threads, any batch, and wherever the same times are known.
   /// Layers are no less exact than without it. Plans for shapes that only a run tells are not measured.

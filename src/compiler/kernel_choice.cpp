@@ -45,14 +45,18 @@ std::vector<KernelTable::Rival> KernelTable::rivals_of(
   std::vector<Rival> rivals;
   const auto found = by_op_.find(query.node.op);
   if (found == by_op_.end()) return rivals;
-  double least = std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity(), error = 0;
   for (const KernelDesc* kernel : found->second) {
     if (kernel->can_run(query) != nullptr || kernel->can_run(single.query()) != nullptr) continue;
     const double cost = static_cast<double>(single.batch()) * kernel->cost(single.query());
     rivals.push_back({kernel, cost, price != nullptr ? price(*kernel) : 0.0});
-    least = std::min(least, cost + rivals.back().price);
+    if (cost + rivals.back().price >= least) continue;
+    least = cost + rivals.back().price;
+    error = kernel->error;
   }
-  std::erase_if(rivals, [&](const Rival& rival) { return rival.cost + rival.price > kTried * least; });
+  std::erase_if(rivals, [&](const Rival& rival) {
+    return rival.cost + rival.price > kTried * least || rival.kernel->error > error;
+  });
   return rivals;
 }
 

@@ -503,12 +503,16 @@ class Lowering {
   // leaves out the others. Changes nothing where there is one kernel only or one cannot be timed.
   void time_ways(const Node& node, std::span<const Tensor* const> constants, bool priced,
                  std::vector<Way>& ways) const {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Way& way : ways) least = std::min(least, way.best.total);
+    double least = std::numeric_limits<double>::infinity(), error = 0;
+    for (const Way& way : ways) {
+      if (way.best.total >= least) continue;
+      least = way.best.total;
+      error = way.best.choice.kernel->error;
+    }
     std::vector<Way> timed;
     std::size_t rivals = 0, predicted = 0;
     for (const Way& way : ways) {
-      if (way.best.total > KernelTable::kTried * least) continue;
+      if (way.best.total > KernelTable::kTried * least || way.best.choice.kernel->error > error) continue;
       if (way.best.total == least && (timed.empty() || timed[predicted].best.total > least))
         predicted = timed.size();
       const KernelQuery query{node, way.inputs, constants, way.outputs, Precision::fp32};

@@ -106,6 +106,9 @@ struct KernelDesc {
   /// Bit i set: output 0 may be the very buffer of input i (same dims, strides, dtype): the kernel reads each
   /// element of that input before it writes it and never after, also in tails. 0: never in place.
   std::uint32_t in_place = 0;
+  /// How far results err, beside a plain sum in the same precision. Measured times choose no kernel that errs
+  /// more than the one that predictions choose.
+  double error = 1;
 };
 
 /// A backend. Implementations are immutable singletons handed to the compiler; thread-safe.

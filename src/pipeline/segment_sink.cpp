@@ -12,6 +12,7 @@
 #include "media/muxer.h"
 #include "media/source.h"
 #include "pipeline/segment_join.h"
+#include "platform/free_memory.h"
 
 namespace saccade::pipeline {
 
@@ -116,6 +117,9 @@ void SegmentSink::end_part() {
     try {
       drain(*draining_);
       journal_->add(draining_->record);
+      // An encoder's memory lies between that of the next one: what it leaves adds up over hours.
+      draining_.reset();
+      platform::return_free_memory();
     } catch (...) {
       drain_failure_ = std::current_exception();
     }

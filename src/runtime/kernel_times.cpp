@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <new>
 
 #include "base/archive.h"
 #include "base/hash.h"
@@ -70,7 +71,7 @@ std::string signature_of(const compiler::KernelQuery& query) {
 }
 
 std::string key_of(const ModelImpl& model, const compiler::Target& target) {
-  return fmt::format("kernel times {}\nprocessor {}\ntarget {} {}", model.identity, platform::cpu_signature(),
+  return fmt::format("kernel times 2 {}\nprocessor {}\ntarget {} {}", model.identity, platform::cpu_signature(),
                      target.name(), target.choices_depend_on());
 }
 
@@ -92,17 +93,15 @@ std::vector<double> KernelTimes::times(const compiler::KernelQuery& query,
   std::vector<double> times;
   double rival = 0;
   for (const compiler::KernelDesc* kernel : candidates) {
-    if (known.never) return {};
+    if (known.never.contains(kernel->name)) return {};
     auto found = known.ns.find(kernel->name);
     if (found == known.ns.end()) {
       const Clock::time_point start = Clock::now();
-      std::optional<double> ns;
-      if (spent_ns_ < kMostNs) ns = measure_(query, *kernel, rival);
+      const std::optional<double> ns = spent_ns_ < kMostNs ? measured(query, *kernel, rival) : std::nullopt;
       spent_ns_ += std::chrono::duration<double, std::nano>(Clock::now() - start).count();
       changed_ = true;
       if (!ns) {
-        known.never = true;
-        known.ns.clear();
+        known.never.emplace(kernel->name);
         return {};
       }
       found = known.ns.emplace(kernel->name, *ns).first;
@@ -113,18 +112,29 @@ std::vector<double> KernelTimes::times(const compiler::KernelQuery& query,
   return times;
 }
 
-void KernelTimes::read(const PlanCache& cache, const std::string& key) {
-  const std::lock_guard lock(mutex_);
-  if (was_read_) return;
-  was_read_ = true;
+/// What is too large to be tried is left to predictions.
+std::optional<double> KernelTimes::measured(const compiler::KernelQuery& query,
+                                            const compiler::KernelDesc& kernel, double rival) const {
+  try {
+    return measure_(query, kernel, rival);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit) throw;
+  } catch (const std::bad_alloc&) {
+  }
+  return std::nullopt;
+}
+
+/// Adds what the cache has and this does not.
+void KernelTimes::merge(const PlanCache& cache, const std::string& key) {
   const std::optional<PlanCache::Entry> entry = cache.find(PlanCache::Kind::tuning, key);
   if (!entry) return;
   try {
     ArchiveReader in(entry->head);
-    std::map<std::string, Known, std::less<>> known;
+    std::map<std::string, Known, std::less<>> all;
     for (std::size_t n = in.count(sizeof(std::uint64_t)); n > 0; --n) {
-      Known& one = known[in.text()];
-      one.never = in.flag();
+      Known& one = all[in.text()];
+      for (std::size_t kernels = in.count(sizeof(std::uint64_t)); kernels > 0; --kernels)
+        one.never.insert(in.text());
       for (std::size_t kernels = in.count(sizeof(double)); kernels > 0; --kernels) {
         std::string name = in.text();
         const auto ns = in.number<double>();
@@ -132,22 +142,38 @@ void KernelTimes::read(const PlanCache& cache, const std::string& key) {
         one.ns.emplace(std::move(name), ns);
       }
     }
-    known_.merge(known);
+    for (auto& [signature, theirs] : all) {
+      Known& mine = known_[signature];
+      // What was decided here stays so.
+      for (auto& [name, ns] : theirs.ns)
+        if (!mine.never.contains(name)) mine.ns.emplace(name, ns);
+      for (const std::string& name : theirs.never)
+        if (!mine.ns.contains(name)) mine.never.insert(name);
+    }
   } catch (const Error& error) {
     log::debug("cache", "times of kernels are of no use: {}", error.what());
     cache.remove(PlanCache::Kind::tuning, key);
   }
 }
 
+void KernelTimes::read(const PlanCache& cache, const std::string& key) {
+  const std::lock_guard lock(mutex_);
+  if (was_read_) return;
+  was_read_ = true;
+  merge(cache, key);
+}
+
 void KernelTimes::keep(const PlanCache& cache, const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (!changed_) return;
   changed_ = false;
+  merge(cache, key);  // another process may have measured meanwhile
   ArchiveWriter out;
   out.number(static_cast<std::uint64_t>(known_.size()));
   for (const auto& [signature, one] : known_) {
     out.text(signature);
-    out.number(static_cast<std::uint8_t>(one.never));
+    out.number(static_cast<std::uint64_t>(one.never.size()));
+    for (const std::string& name : one.never) out.text(name);
     out.number(static_cast<std::uint64_t>(one.ns.size()));
     for (const auto& [name, ns] : one.ns) {
       out.text(name);

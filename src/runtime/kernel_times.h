@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "compiler/kernel_timer.h"
@@ -32,9 +33,13 @@ class KernelTimes final : public compiler::KernelTimer {
 
  private:
   struct Known {
-    bool never = false;  ///< nobody knows
+    std::set<std::string, std::less<>> never;  ///< kernels that could not be measured, or not in time
     std::map<std::string, double, std::less<>> ns;
   };
+
+  std::optional<double> measured(const compiler::KernelQuery& query, const compiler::KernelDesc& kernel,
+                                 double rival) const;
+  void merge(const PlanCache& cache, const std::string& key);
 
   std::mutex mutex_;
   MeasureKernel measure_;

@@ -182,9 +182,12 @@ PreparedKernel prepare(const KernelQuery& query) {
 // A residual is read before the output is written, element by element.
 constexpr std::uint32_t kInPlace = 1u << 3;
 
+// Operands are rounded after they were transformed (docs/numerics.md).
+constexpr double kError = 3;
+
 constexpr KernelDesc kTable[] = {
     {"conv.winograd4.avx512_bf16.bf16", "Conv", Isa::avx512_bf16, false, can_run, cost, prepare,
-     avx512::winograd_bf16, kInPlace},
+     avx512::winograd_bf16, kInPlace, kError},
 };
 
 }  // namespace
