@@ -185,7 +185,7 @@ void run(const InspectOptions& options) {
   const std::filesystem::path path = find_model(options.model);
   const Model model = load(path, load_limits(options.plan.limits), options.json);
   if (const OutputSpec& output = model.spec().output; !output.tensor.empty())
-    pipeline::output_number(model, output, path.string());
+    pipeline::output_number(model, output, path.string());  // refuses a name that the model lacks
   std::optional<Cost> cost;
   std::string why_not;
   try {

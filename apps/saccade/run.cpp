@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "command.h"
 #include "find_model.h"
+#include "input_list.h"
 #include "interrupt.h"
 #include "job_arguments.h"
 #include "job_output.h"
@@ -30,9 +31,7 @@ void run(const CLI::App& command) {
   const std::string list = said.text("list"), progress = said.text("progress");
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   if (!list.empty()) {
-    for (std::string& name : read_list(list)) inputs.push_back(std::move(name));
-    // The list may have been waited for, and a signal may have cut it short.
-    if (interrupt_requested) throw Error(ErrorCode::interrupted, "interrupted before the first input");
+    for (std::string& name : read_list(list, interrupt_requested)) inputs.push_back(std::move(name));
   }
   if (inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
   if (said.text("output").empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");

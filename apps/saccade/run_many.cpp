@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
@@ -89,21 +87,6 @@ std::string summary_of(const BatchReport& report) {
 }
 
 }  // namespace
-
-std::vector<std::string> read_list(const std::string& file) {
-  std::ifstream stream;
-  if (file != "-") {
-    stream.open(file);
-    if (!stream) throw Error(ErrorCode::not_found, file + ": cannot open the list of inputs");
-  }
-  std::istream& lines = file == "-" ? std::cin : stream;
-  std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) names.push_back(line);
-  }
-  return names;
-}
 
 bool are_many(const std::vector<std::string>& inputs) {
   if (inputs.size() != 1) return inputs.size() > 1;

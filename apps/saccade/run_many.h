@@ -10,9 +10,6 @@
 
 namespace saccade::cli {
 
-/// Names from a file, one a line; "-" is standard input. Throws Error(not_found | io).
-std::vector<std::string> read_list(const std::string& file);
-
 /// Whether these are several files: more than one name, a folder, or a pattern that is no file's name.
 bool are_many(const std::vector<std::string>& inputs);
 

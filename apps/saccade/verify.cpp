@@ -37,7 +37,6 @@ std::string one_line(std::string text) {
 }
 
 void run(const VerifyOptions& options) {
-  require_free(options.json, options.overwrite);
   verify::CaseOptions wanted;
   wanted.tolerance = options.tolerance;
   wanted.limits = load_limits(options.limits);
@@ -52,6 +51,13 @@ void run(const VerifyOptions& options) {
     if (found.back().second.empty())
       throw Error(ErrorCode::not_found, folder + ": holds no model.onnx at any depth");
   }
+  std::vector<std::filesystem::path> read;
+  for (const auto& [folder, cases] : found) {
+    for (const std::filesystem::path& path : cases)
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+        if (entry.is_regular_file()) read.push_back(entry.path());
+  }
+  require_free(options.json, options.overwrite, read);
   for (const auto& [folder, cases] : found) {
     for (const std::filesystem::path& path : cases) {
       const verify::CaseResult result = verify::run_case(path, wanted);

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -53,21 +55,37 @@ struct Contender {
   int runs = 1;  ///< that there is time for
 };
 
-/// The mean of the medians of that many contenders that run at once, each on a thread of its own.
+/// The mean of the medians of that many contenders that run at once, each on a thread of its own. Throws
+/// where there are no threads for them, or a run fails.
 double median_together(const std::vector<std::unique_ptr<Contender>>& together) {
   const int threads = static_cast<int>(together.size());
   std::atomic<int> ready{0}, done{0};
-  std::vector<std::thread> workers;
-  for (const auto& contender : together) {
-    workers.emplace_back([&, own = contender.get()] {
+  std::atomic<bool> given_up{false};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto work = [&](Contender& own) {
+    try {
       // Whoever is done goes on until all are, so that each has had company all the time.
-      for (ready.fetch_add(1); ready.load() < threads;) std::this_thread::yield();
-      for (int i = 0; i < own->runs; ++i) own->run();
+      for (ready.fetch_add(1); ready.load() < threads && !given_up;) std::this_thread::yield();
+      for (int i = 0; i < own.runs && !given_up; ++i) own.run();
       done.fetch_add(1);
-      while (done.load() < threads) own->context.run(own->inputs, own->outputs);
-    });
+      while (done.load() < threads && !given_up) own.context.run(own.inputs, own.outputs);
+    } catch (...) {
+      given_up = true;
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;  // joined whatever happens
+    try {
+      for (const auto& contender : together) workers.emplace_back(work, std::ref(*contender));
+    } catch (...) {
+      given_up = true;
+      throw;
+    }
   }
-  for (std::thread& worker : workers) worker.join();
+  if (failure) std::rethrow_exception(failure);
   double sum = 0;
   for (const auto& contender : together) sum += contender->median();
   return sum / threads;
@@ -82,12 +100,11 @@ std::vector<std::unique_ptr<Contender>> contenders(const Plan& plan, int count) 
 /// The time of a run of one plan over that of another, each as often at once as the job ran its network: what
 /// they share, caches and memory, is part of it.
 double ratio_together(const Plan& then, const Plan& now, int streams) {
-  const auto before = contenders(now, streams), after = contenders(then, streams);
-  // In turn, so that a change of the machine's speed meets both.
+  // In turn, so that a change of the machine's speed meets both; one side's memory at a time, as in the job.
   double now_seconds = 0, then_seconds = 0;
   for (int round = 0; round < 2; ++round) {
-    now_seconds += median_together(before);
-    then_seconds += median_together(after);
+    now_seconds += median_together(contenders(now, streams));
+    then_seconds += median_together(contenders(then, streams));
   }
   return then_seconds / now_seconds;
 }

@@ -13,6 +13,7 @@
 #include "compiler/concat_plan.h"
 #include "compiler/copy_step.h"
 #include "compiler/edit.h"
+#include "compiler/kept_layers.h"
 #include "compiler/layout.h"
 #include "compiler/measure.h"
 #include "compiler/recipe.h"
@@ -584,7 +585,7 @@ class Lowering {
       outputs.push_back(placed == kAbsent ? TensorDesc{} : desc(placed));
     }
     Node named = node;
-    if (named.name.empty() && node.outputs[0] != kNoValue) named.name = value(node.outputs[0]).name;
+    named.name = layer_name(graph_, node);
     const KernelQuery query{named, inputs, constants, outputs, Precision::fp32, options_.store};
     if (options_.decisions != nullptr && best && best->choice.kernel->can_run(query) != nullptr)
       ArchiveReader::fail();

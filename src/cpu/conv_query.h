@@ -19,6 +19,7 @@ struct ConvQuery {
   std::int64_t channels, filters;  ///< per group
   std::int64_t in_h, in_w, out_h, out_w;
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
+  /// `residual_pixel` 0: one pixel is added to all of a picture.
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
   bool has_residual, residual_last, has_gate;
   bool src_bf16, dst_bf16, residual_bf16, gate_bf16;

@@ -240,9 +240,13 @@ bool x264_reads_behind_rows(const AVCodec& codec, int width) {
          (width + kMacroblock - 1) / kMacroblock % kAtOnce != 0;
 }
 
+/// In a list of x264's own options, NAME=VALUE with colons between them.
 bool names_instruction_set(const EncoderOptions& options) {
-  return std::any_of(options.extra.begin(), options.extra.end(),
-                     [](const auto& option) { return option.second.find("asm") != std::string::npos; });
+  return std::any_of(options.extra.begin(), options.extra.end(), [](const auto& option) {
+    const std::string_view list = option.second;
+    return list.starts_with("asm=") || list.starts_with("no-asm") ||
+           list.find(":asm=") != std::string_view::npos || list.find(":no-asm") != std::string_view::npos;
+  });
 }
 
 void set_quality(AVCodecContext& codec, const EncoderChoice& choice, const EncoderOptions& options) {

@@ -173,10 +173,12 @@ class Searcher {
   struct Duel {
     std::vector<double> ratios;  ///< above 1 where the second was faster
     std::string refused;         ///< why one of them is out of the question; then there are no ratios
+    bool cut_short = false;      ///< no time was left for more
   };
   Duel duel(const Settings& first, const Settings& second, std::int64_t frames, double until) {
     Contender contenders[2];
-    std::vector<double> ratios;
+    Duel duel;
+    std::vector<double>& ratios = duel.ratios;
     const auto least = static_cast<std::size_t>(options_.least_passes);
     const auto most = static_cast<std::size_t>(options_.most_passes);
     while (ratios.size() < most) {
@@ -185,12 +187,15 @@ class Searcher {
       while (frames > options_.first_frames &&
              elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) * open > until)
         frames = std::max(options_.first_frames, frames / 2);
-      if (elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) > until) break;
+      if (elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) > until) {
+        duel.cut_short = true;
+        break;
+      }
       double times[2] = {};
       for (std::size_t k = 0; k < 2; ++k) {
         const std::size_t which = (ratios.size() + k) % 2;
         const Measured measured = timed(which == 1 ? second : first, frames, contenders[which]);
-        if (!measured.refused.empty()) return {{}, measured.refused};
+        if (!measured.refused.empty()) return {{}, measured.refused, false};
         times[which] = measured.seconds;
       }
       ratios.push_back(times[0] / times[1]);
@@ -198,7 +203,7 @@ class Searcher {
       if (ratios.size() >= least && more_than_luck(wins, ratios.size())) break;
       if (!more_than_luck(wins + most - ratios.size(), most)) break;
     }
-    return {std::move(ratios), {}};
+    return duel;
   }
 
   static std::size_t wins_of(const std::vector<double>& ratios) {
@@ -224,8 +229,9 @@ class Searcher {
     }
     base_seconds_ = reference.seconds;
     const std::int64_t before = frames_;
-    const auto [ratios, refused] = duel({}, settings, options_.first_frames, until);
+    const auto [ratios, refused, cut_short] = duel({}, settings, options_.first_frames, until);
     line.frames = (frames_ - before) / 2;
+    if (cut_short && ratios.size() < kGiveUpPasses) result_.complete = false;
     if (!refused.empty()) {
       line.verdict = "refused: " + refused;
     } else if (!ratios.empty()) {
@@ -234,7 +240,6 @@ class Searcher {
       const std::size_t wins = wins_of(ratios);
       const bool kept = ratios.size() >= kGiveUpPasses && 2 * wins > ratios.size() && line.speed > 1;
       line.verdict = kept ? "kept" : "no faster";
-      if (ratios.size() < kGiveUpPasses) result_.complete = false;
       if (kept) {
         base_ = start_settings_ = settings;
         base_speed_ = start_speed_ = line.speed;

@@ -147,6 +147,9 @@ TEST_F(Commands, NothingThatIsThereIsReplacedUnasked) {
   }
   // What is read is never written.
   expect_failure({"bench", model_, "--repeats", "1", "--json", model_, "--overwrite"}, 1, "which is read");
+  const std::string tested = at("cases/good/model.onnx");
+  expect_failure({"verify", at("cases"), "--json", tested, "--overwrite"}, 1, "which is read");
+  EXPECT_EQ(testing::content(tested), model);
   std::filesystem::copy_file(at("x.npy"), at("out/mask.npy"),
                              std::filesystem::copy_options::overwrite_existing);
   expect_failure({"infer", model_, "--input", at("out/mask.npy"), "--output", at("out"), "--overwrite"}, 1,

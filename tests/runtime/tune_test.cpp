@@ -82,7 +82,7 @@ Tensor picture(const Plan& plan) {
 
 TEST(Tune, TakesTheFastestKernel) {
   const Model model = runtime::make_model(graph_of_convs());
-  for (const char* const wanted : {"dense", "winograd4", "winograd6"}) {
+  for (const char* const wanted : {"dense", "winograd4"}) {
     const Model fresh = runtime::make_model(graph_of_convs());
     FakeClock clock{[&](const KernelDesc& kernel) { return named(kernel, wanted) ? 1e6 : 2e6; }};
     const Plan plan = tuned(fresh, clock);
@@ -94,6 +94,47 @@ TEST(Tune, TakesTheFastestKernel) {
     for (std::int64_t i = 0; i < want.count(); ++i)
       ASSERT_NEAR(want.data<float>()[i], got.data<float>()[i], 1e-4f * largest) << wanted << " " << i;
   }
+}
+
+// Convolutions of which some are marked as those that may err more: only predictions give such kernels.
+TEST(Tune, TakesNoKernelThatErrsMore) {
+  for (const bool coarse : {false, true}) {
+    const Model model = runtime::make_model(graph_of_convs());
+    CompileOptions options;
+    options.tune = true;
+    if (coarse) options.precision = Precision::bf16;
+    options.coarse = coarse;
+    const Plan predicted = model.compile(cpu::target(), [&] {
+      CompileOptions plain = options;
+      plain.tune = false;
+      return plain;
+    }());
+    double most = 0;
+    for (const compiler::Step& step : predicted.impl().compiled.steps)
+      most = std::max(most, step.kernel->error);
+    FakeClock clock{[&](const KernelDesc& kernel) { return 1e7 / kernel.error; }};
+    const Plan plan(runtime::make_plan(model.impl(), cpu::target(), options, clock.measure()));
+    for (const compiler::Step& step : plan.impl().compiled.steps)
+      EXPECT_LE(step.kernel->error, most) << step.kernel->name;
+  }
+}
+
+TEST(Tune, ALayerThatIsTooLargeToBeTriedIsLeftToPredictions) {
+  const Model model = runtime::make_model(graph_of_convs());
+  CompileOptions options;
+  options.tune = true;
+  const runtime::MeasureKernel full = [](const KernelQuery&, const KernelDesc&,
+                                         double) -> std::optional<double> {
+    throw Error(ErrorCode::limit, "no memory");
+  };
+  EXPECT_EQ(kernels_of(Plan(runtime::make_plan(model.impl(), cpu::target(), options, full))),
+            kernels_of(model.compile(cpu::target(), {})));
+  const runtime::MeasureKernel broken = [](const KernelQuery&, const KernelDesc&,
+                                           double) -> std::optional<double> {
+    throw Error(ErrorCode::internal, "a fault");
+  };
+  const Model other = runtime::make_model(graph_of_convs());
+  EXPECT_THROW(runtime::make_plan(other.impl(), cpu::target(), options, broken), Error);
 }
 
 TEST(Tune, KeepsToPredictionsWhereNothingIsClearlyFaster) {
@@ -260,6 +301,37 @@ TEST_F(TunedCache, NorDoPlansOfOtherBatches) {
   for (const fs::path& plan : files(".plan")) fs::remove(plan);
   EXPECT_EQ(kernels_of(tuned(model(), winograd_)), chosen);
   EXPECT_TRUE(winograd_.asked.empty());
+}
+
+// A kernel that cannot be timed takes no times from others: avx2's are known, whatever the best one's are.
+TEST_F(TunedCache, OneInstructionSetKnowsNothingOfAnother) {
+  const std::vector<std::string> chosen = kernels_of(tuned(model(), dense_, 0, Isa::portable));
+  FakeClock never{[](const KernelDesc&) { return 1e6; }};
+  CompileOptions options;
+  options.tune = true;
+  runtime::make_plan(model().impl(), cpu::target(), options,
+                     [](const KernelQuery&, const KernelDesc&, double) { return std::optional<double>(); });
+  for (const fs::path& plan : files(".plan")) fs::remove(plan);
+  EXPECT_EQ(kernels_of(tuned(model(), winograd_, 4, Isa::portable)), chosen);
+  EXPECT_TRUE(winograd_.asked.empty());
+}
+
+// What two processes measure at the same time is all kept.
+TEST_F(TunedCache, TimesOfTwoProcessesAreJoined) {
+  const Model one = model(), two = model();
+  FakeClock clock{[](const KernelDesc&) { return 1e6; }};
+  const Model first = runtime::make_model(graph_of_convs(), "convs", cache());
+  tuned(first, clock, 0, Isa::portable);
+  const std::size_t asked = clock.asked.size();
+  ASSERT_GT(asked, 0u);
+  if (active_isa() < Isa::avx2) GTEST_SKIP() << "one instruction set only";
+  tuned(two, clock);    // reads the portable times, adds its own
+  tuned(first, clock);  // has not seen those, measures them again and keeps both
+  clock.asked.clear();
+  for (const fs::path& plan : files(".plan")) fs::remove(plan);
+  tuned(model(), clock, 0, Isa::portable);
+  tuned(model(), clock);
+  EXPECT_TRUE(clock.asked.empty());
 }
 
 TEST_F(TunedCache, PlansThatWereNotTunedAreOthers) {

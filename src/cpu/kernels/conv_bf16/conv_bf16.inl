@@ -21,7 +21,7 @@ struct PairOutput {
   Output to;  ///< everything but the places of residual and result, which follow
   Ends ends;
   std::int64_t dst_at, residual_at;
-  bool in_registers;  ///< an activation of a few instructions, and a residual of the result's type
+  bool in_registers;  ///< an activation of a few instructions
   float* waiting;     ///< where the sums of a tile start (to.resume) and end (to.partial), if not in the result
 };
 

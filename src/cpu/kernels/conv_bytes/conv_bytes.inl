@@ -46,7 +46,7 @@ void byte_tile(const ByteRun* runs, std::int64_t count, std::int64_t words, std:
 #pragma GCC unroll 16
       for (int m = 0; m < M; ++m) c[m][n] = start;
     }
-    if (out.ahead > 0)
+    if (out.ahead > 0 && count > 0)
       for (std::int64_t at = 0; at < M * pixel; at += 64) prefetch(runs[0].x + r * M * pixel + out.ahead + at);
     for (std::int64_t i = 0; i < count; ++i)
       multiply_run<Kind, M, N>(c, runs[i].x + r * M * pixel, runs[i].w, words, pixel);

@@ -45,12 +45,15 @@ bool join(Register& a, const Register& b, ByteChain::Join how) {
   return true;
 }
 
+/// Far more than any, and exact as an int.
+bool is_zero_point(float number) { return is_whole(number) && std::abs(number) <= 65536; }
+
 bool apply_number(Register& r, std::string_view op, float number) {
   ByteChain& c = r.chain;
   if (op == "Sub" && r.stage == Stage::input) {
     c.a.zero = number;
     r.stage = Stage::shifted;
-    return is_whole(number) && std::abs(number) <= 65536;
+    return is_zero_point(number);
   } else if (op == "Mul" && r.stage <= Stage::shifted) {
     c.a.scale = number;
     r.stage = Stage::scaled;
@@ -64,7 +67,7 @@ bool apply_number(Register& r, std::string_view op, float number) {
   } else if (op == "Add" && r.stage == Stage::clipped) {
     c.zero = number;
     r.stage = Stage::done;
-    return is_whole(number);
+    return is_zero_point(number);
   } else {
     return false;
   }

@@ -45,7 +45,7 @@ struct PlanarParams {
   const std::int32_t* index;  ///< [group][tap][kLanes]
   const float* weight;
   std::int64_t slots;     ///< stretched rows that are kept: input row r in slot r % slots
-  std::int64_t row_step;  ///< floats from slot to slot
+  std::int64_t row_step;  ///< floats from slot to slot; with corners to a slot's second half
   const float* corners;   ///< in the order of corners: the weights of the left neighbour of each column, and
                           ///< row_step further of the right one; the neighbours are kept apart
   bool far;               ///< the output is too large to be found in a cache by whoever reads it

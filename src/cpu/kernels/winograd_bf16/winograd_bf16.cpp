@@ -183,7 +183,7 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 3;
 
 // Operands are rounded after they were transformed (docs/numerics.md).
-constexpr double kError = 3;
+constexpr double kError = 6;
 
 constexpr KernelDesc kTable[] = {
     {"conv.winograd4.avx512_bf16.bf16", "Conv", Isa::avx512_bf16, false, can_run, cost, prepare,
