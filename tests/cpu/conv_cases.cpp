@@ -147,16 +147,24 @@ std::vector<Case> conv_cases() {
   in_place.attributes["activation"] = std::string("relu");
   in_place.inputs.push_back(channels_last({1, 16, 12, 9}));
   cases.push_back(in_place);
-  for (const auto& [name, window] : {std::pair{"1x1", pointwise}, {"3x3", three}, {"dilated 3x3", dilated}})
-    for (const std::int64_t channels : {21, 40}) {
-      Case pixel =
-          conv(std::string(name) + " and a residual of one pixel, " + std::to_string(channels) + " channels",
-               "Conv", {2, channels, 13, 9}, 72, window);
-      pixel.attributes["activation"] = std::string("relu");
-      pixel.inputs.push_back(channels_last({2, 72, 1, 1}));
-      pixel.batched = {0, 3};
-      cases.push_back(pixel);
-    }
+  const auto add_one_pixel = [&](const std::string& name, std::int64_t channels, std::int64_t filters,
+                                 const Window& window, std::int64_t groups) {
+    Case pixel = conv(name + " and a residual of one pixel, " + std::to_string(channels) + " to " +
+                          std::to_string(filters) + " channels",
+                      "Conv", {2, channels, 13, 9}, filters, window, groups);
+    pixel.attributes["activation"] = std::string("relu");
+    pixel.inputs.push_back(channels_last({2, filters, 1, 1}));
+    pixel.batched = {0, 3};
+    pixel.inputs.back().place = nhwc(3, 5);
+    cases.push_back(pixel);
+  };
+  for (const auto& [name, window] :
+       {std::pair{"1x1", pointwise}, {"3x3", three}, {"dilated 3x3", dilated}, {"halving 3x3", halving}}) {
+    for (const std::int64_t channels : {3, 21, 40})
+      for (const std::int64_t filters : {1, 2, 72}) add_one_pixel(name, channels, filters, window, 1);
+    add_one_pixel(std::string("depthwise ") + name, 40, 40, window, 40);
+    add_one_pixel(std::string("grouped ") + name, 24, 36, window, 4);
+  }
   const std::vector<Case> narrow_cases = bf16_cases(cases);
   const std::vector<Case> coarse = coarse_cases(narrow_cases);
   cases.insert(cases.end(), narrow_cases.begin(), narrow_cases.end());
