@@ -1,6 +1,5 @@
 #include "compiler/kept_layers.h"
 
-#include <algorithm>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -73,11 +72,12 @@ const std::string& layer_name(const ir::Graph& graph, const Node& node) {
 
 std::vector<std::string> follow_layers(const std::vector<std::string>& names, const ir::Graph& before,
                                        const ir::Graph& after) {
-  std::set<std::string> found(names.begin(), names.end());
+  if (names.empty()) return names;
+  const std::set<std::string> wanted(names.begin(), names.end());
+  std::set<std::string> found = wanted;
   Follower follower(before, after);
   for (const Node& node : before.nodes)
-    if (std::find(names.begin(), names.end(), layer_name(before, node)) != names.end())
-      follower.follow(node, found);
+    if (wanted.contains(layer_name(before, node))) follower.follow(node, found);
   return {found.begin(), found.end()};
 }
 
