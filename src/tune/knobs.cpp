@@ -93,6 +93,15 @@ std::vector<Group> alternatives(const JobOptions& job, int cpus) {
   add_numbers(encoder, "encoder-threads", job.encoder_threads, {1, cpus, cpus + 1, 2 * cpus});
   groups.push_back(std::move(encoder));
 
+  Group windows{"windows", {}};
+  if (job.window) add_numbers(windows, "window-batch", job.window_batch, {1, 2, 4, 8});
+  groups.push_back(std::move(windows));
+
+  // Who asked for tiles of some size has them; all sizes give the same result, but for rounding.
+  Group tiles{"tiles", {}};
+  if (job.tile == 0) add_numbers(tiles, "tile", 0, {256, 512, 1024});
+  groups.push_back(std::move(tiles));
+
   // Who asked for a precision has it.
   Group precision{"precision", {}};
   if (job.precision == Precision::fp32) precision.candidates.push_back({{"precision", "auto"}});
@@ -118,6 +127,10 @@ JobOptions applied(JobOptions job, const Settings& settings) {
       job.decoder_threads = number(name, value);
     } else if (name == "encoder-threads") {
       job.encoder_threads = number(name, value);
+    } else if (name == "window-batch") {
+      job.window_batch = number(name, value);
+    } else if (name == "tile") {
+      job.tile = number(name, value);
     } else if (name == "precision") {
       job.precision = parse_precision(value).value();
     } else {

@@ -131,6 +131,22 @@ TEST_F(Optimize, WhatWasFoundBeforeIsTriedFirstAndKeptIfItStillWins) {
   EXPECT_NO_THROW(optimize(job, {}, {}, machine(time), memory));
 }
 
+TEST_F(Optimize, WindowsAndTilesAreSearchedWhereThereAreAny) {
+  const auto time = [](const JobOptions& o) {
+    return 10.0 * (o.window_batch == 4 ? 0.8 : 1) * (o.tile == 512 ? 0.7 : 1);
+  };
+  EXPECT_THAT(optimize(job, {}, {}, machine(time)).best, testing::IsEmpty());
+  job.window = 0;
+  EXPECT_THAT(optimize(job, {}, {}, machine(time)).best, testing::ElementsAre(Pair("window-batch", "4")));
+  job.window.reset();
+  job.tile = 300;  // asked for
+  EXPECT_THAT(optimize(job, {}, {}, machine(time)).best, testing::IsEmpty());
+  job.tile = 0;
+  const OptimizeReport report = optimize(job, {}, {}, machine(time));
+  EXPECT_THAT(report.best, testing::ElementsAre(Pair("tile", "512")));
+  EXPECT_EQ(with_settings(job, report.best).tile, 512);
+}
+
 TEST_F(Optimize, ThePrecisionThatWasAskedForStays) {
   job.precision = Precision::bf16;
   const OptimizeReport report = optimize(job, {}, {}, machine([](const JobOptions& o) {
