@@ -36,7 +36,7 @@ Settings unsaid(const JobOptions& job) {
   if (job.mode == Mode::latency) settings.emplace_back("mode", "throughput");
   if (job.streams > 0) settings.emplace_back("streams", kDefault);
   if (job.tokens > 0) settings.emplace_back("tokens", kDefault);
-  if (job.decoder_threads > 0) settings.emplace_back("decoder-threads", kDefault);
+  if (job.decoder_threads > 1) settings.emplace_back("decoder-threads", kDefault);  // 1 is the default
   if (job.encoder_threads > 0) settings.emplace_back("encoder-threads", kDefault);
   return settings;
 }

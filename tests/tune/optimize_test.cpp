@@ -83,6 +83,12 @@ TEST_F(Optimize, BadSettingsAreBeatenAndOutputsVanish) {
   EXPECT_EQ(kept, "precious");
 }
 
+TEST_F(Optimize, AJobThatSaysNothingGivesNothingUp) {
+  for (const OptimizeTrial& trial :
+       optimize(job, {}, {}, machine([](const JobOptions&) { return 10.0; })).trials)
+    EXPECT_NE(trial.group, "defaults");
+}
+
 TEST_F(Optimize, SettingsThatHoldEachOtherBackAreLeftTogetherAndFirst) {
   job.mode = Mode::latency;
   job.tokens = 1;
