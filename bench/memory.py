@@ -29,7 +29,7 @@ JOBS = {
     "blur": ("sound", "out.mp4", ["--effect", "blur"]),
     "mask": ("sound", "out.mp4", ["--effect", "mask"]),
     "blur and masks": ("sound", "out.mp4", ["--effect", "blur", "--mask-output", "masks.mkv"]),
-    "resumable": ("sound", "out.mp4", ["--effect", "blur", "--resumable", "--segment-seconds", "3"]),
+    "resumable": ("sound", "out.mp4", ["--effect", "blur", "--resumable", "--segment-seconds", "1"]),
     "to mkv": ("sound", "out.mkv", ["--effect", "blur"]),
     "sound converted": ("sound", "out.webm", ["--effect", "blur", "--encoder", "libvpx", "--preset", "8"]),
     "few subtitles": ("subtitles", "out.mkv", ["--effect", "blur"]),
