@@ -264,7 +264,7 @@ class Searcher {
         if (!ratios.empty()) {
           gain = median(ratios) - 1;
           noise = noise_of(ratios);
-          proven = gain > options_.least_gain && more_than_luck(wins_of(ratios), ratios.size());
+          proven = gain > options_.proven_gain && more_than_luck(wins_of(ratios), ratios.size());
         }
       } else {
         proven = true;  // it keeps the bound, as far as it was tried

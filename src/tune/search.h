@@ -44,7 +44,8 @@ struct SearchOptions {
   std::int64_t first_frames = 24;  ///< of the first pass
   std::int64_t most_frames = 240;
   double enough_seconds = 0;    ///< a frame: no further group is begun once that is reached; 0: never
-  double least_gain = 0.01;     ///< a gain below that is none
+  double least_gain = 0.01;     ///< a gain below that is none, within a group
+  double proven_gain = 0.03;    ///< in the proof: less is not worth other settings
   int least_passes = 6;         ///< of the proof
   int most_passes = 15;         ///< of the proof, where the first ones do not decide
   std::function<double()> now;  ///< seconds; for tests. Empty: the machine's clock
