@@ -30,8 +30,7 @@ constexpr MediaLimits limits() {
 }
 constexpr MediaLimits kLimits = limits();
 constexpr int kMostPackets = 200, kMostFrames = 20;
-/// Of one piece of memory: a fragment of MP4 announces as many pictures as it likes, and FFmpeg makes a table
-/// of them at once.
+/// Of one piece of memory, for containers whose claims nobody holds against their bytes.
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 /// A file that exists in memory only, and has a name.

@@ -100,7 +100,8 @@ bool is_standard_stream(const std::filesystem::path& path) {
          path == "/dev/fd/1";
 }
 
-InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel) : cancel_(cancel) {
+InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel)
+    : name_(path.string()), cancel_(cancel) {
   if (path.empty()) throw Error(ErrorCode::invalid_argument, "the input's name is empty");
   if (is_address(path.string())) return;
   fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -115,8 +116,11 @@ InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>*
       size_ = info.st_size;
       if (size_ == 0) throw Error(ErrorCode::media, path.string() + ": the file is empty (0 bytes)");
     }
-    avio_ = make_avio(this, false, regular_ || S_ISBLK(info.st_mode), &InputFile::read, nullptr,
-                      &InputFile::seek);
+    const bool seekable = regular_ || S_ISBLK(info.st_mode);
+    if (!seekable) gate_.emplace(name_);
+    watch_.emplace(
+        size_, [this](std::int64_t offset, std::span<std::byte> bytes) { return read_at(offset, bytes); });
+    avio_ = make_avio(this, false, seekable, &InputFile::read, nullptr, &InputFile::seek);
   } catch (...) {
     ::close(fd_);
     throw;
@@ -127,22 +131,78 @@ InputFile::~InputFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-int InputFile::read(void* self, std::uint8_t* data, int size) {
-  auto& file = *static_cast<InputFile*>(self);
+int InputFile::read_descriptor(std::uint8_t* data, int size) {
   while (true) {
-    if (file.stopped()) return AVERROR_EXIT;
-    if (!file.regular_) {  // may never deliver anything: look at `cancel` now and then
-      pollfd waiting{file.fd_, POLLIN, 0};
+    if (stopped()) return AVERROR_EXIT;
+    if (!regular_) {  // may never deliver anything: look at `cancel` now and then
+      pollfd waiting{fd_, POLLIN, 0};
       if (::poll(&waiting, 1, kPollMilliseconds) == 0) continue;
     }
-    const ssize_t n = ::read(file.fd_, data, static_cast<std::size_t>(size));
+    const ssize_t n = ::read(fd_, data, static_cast<std::size_t>(size));
     if (n > 0) {
-      file.read_ += n;
+      read_ += n;
       return static_cast<int>(n);
     }
     if (n == 0) return AVERROR_EOF;
     if (errno != EINTR) return AVERROR(errno);
   }
+}
+
+int InputFile::read_checked(std::uint8_t* data, int size) {
+  const std::span bytes(reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size));
+  int count = 0;
+  while (true) {
+    if (gate_) count = static_cast<int>(gate_->take(bytes));
+    if (count > 0) break;
+    if (gate_ended_) return AVERROR_EOF;
+    count = read_descriptor(data, size);
+    if (!gate_ && count > 0) break;
+    if (!gate_ || (count <= 0 && count != AVERROR_EOF)) return count;
+    if (count > 0) {
+      gate_->put(bytes.first(static_cast<std::size_t>(count)));
+    } else {
+      gate_->end();
+      gate_ended_ = true;
+    }
+  }
+  const std::string claim = watch_->look(at_, bytes.first(static_cast<std::size_t>(count)));
+  if (!claim.empty()) {
+    throw Error(ErrorCode::media,
+                fmt::format("{}: is damaged, or made to do harm: {}; get the file once more "
+                            "from where it comes from",
+                            name_, claim));
+  }
+  at_ += count;
+  return count;
+}
+
+int InputFile::read(void* self, std::uint8_t* data, int size) {
+  auto& file = *static_cast<InputFile*>(self);
+  if (file.harm_) return AVERROR_INVALIDDATA;
+  try {
+    return file.read_checked(data, size);
+  } catch (...) {
+    file.harm_ = std::current_exception();
+    return AVERROR_INVALIDDATA;
+  }
+}
+
+void InputFile::require_harmless() const {
+  if (harm_) std::rethrow_exception(harm_);
+}
+
+std::size_t InputFile::read_at(std::int64_t offset, std::span<std::byte> bytes) const noexcept {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n =
+        ::pread(fd_, bytes.data() + done, bytes.size() - done, offset + static_cast<std::int64_t>(done));
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (n == 0 || errno != EINTR) {
+      break;
+    }
+  }
+  return done;
 }
 
 std::int64_t InputFile::arrived() const noexcept {
@@ -158,7 +218,9 @@ std::int64_t InputFile::seek(void* self, std::int64_t offset, int whence) {
     return file.regular_ && ::fstat(file.fd_, &info) == 0 ? info.st_size : AVERROR(ENOSYS);
   }
   const off_t at = ::lseek(file.fd_, offset, whence & ~AVSEEK_FORCE);
-  return at < 0 ? AVERROR(errno) : at;
+  if (at < 0) return AVERROR(errno);
+  file.at_ = at;
+  return at;
 }
 
 void OutputFile::require_free(const std::filesystem::path& path, const OutputFileOptions& options) {

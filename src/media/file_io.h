@@ -4,13 +4,18 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "media/box_gate.h"
+#include "media/claim_watch.h"
 #include "media/ffmpeg.h"
 
 namespace saccade::media {
@@ -46,16 +51,27 @@ class InputFile {
   std::int64_t size() const noexcept { return size_; }  ///< of a regular file, else -1
   /// Bytes of a pipe or device that have come so far, read or not; -1 for others. For the thread that reads.
   std::int64_t arrived() const noexcept;
+  /// Bytes of a regular file, wherever reading is: fewer at its end.
+  std::size_t read_at(std::int64_t offset, std::span<std::byte> bytes) const noexcept;
+  /// Throws what was wrong with the bytes where a read has failed for that: FFmpeg may take it for an end.
+  void require_harmless() const;
 
  private:
   static int read(void* self, std::uint8_t* data, int size);
   static std::int64_t seek(void* self, std::int64_t offset, int whence);
+  int read_descriptor(std::uint8_t* data, int size);
+  int read_checked(std::uint8_t* data, int size);
 
+  std::string name_;
   const std::atomic<bool>* cancel_;
   std::atomic<bool> stopped_{false};
   int fd_ = -1;
   bool regular_ = false;
-  std::int64_t size_ = -1, read_ = 0;
+  std::int64_t size_ = -1, read_ = 0, at_ = 0;
+  std::optional<BoxGate> gate_;  ///< of a pipe
+  bool gate_ended_ = false;
+  std::optional<ClaimWatch> watch_;
+  std::exception_ptr harm_;
   AvioPtr avio_;
 };
 

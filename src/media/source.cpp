@@ -16,6 +16,7 @@ extern "C" {
 
 #include "media/address.h"
 #include "media/animation.h"
+#include "media/box_check.h"
 #include "media/orientation_tag.h"
 
 namespace saccade::media {
@@ -82,6 +83,11 @@ bool is_targa(const std::filesystem::path& path) {
          (bits == 8 || bits == 15 || bits == 16 || bits == 24 || bits == 32);
 }
 
+/// MP4 and QuickTime.
+bool has_boxes(const AVInputFormat& format) {
+  return std::string_view(format.name).find("mp4") != std::string_view::npos;
+}
+
 bool is_cover(const AVStream& stream) { return (stream.disposition & AV_DISPOSITION_ATTACHED_PIC) != 0; }
 bool is_video(const AVStream& stream) {
   return stream.codecpar->codec_type == AVMEDIA_TYPE_VIDEO && !is_cover(stream);
@@ -135,6 +141,12 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
                             "video itself",
                             path.string(), format->long_name != nullptr ? format->long_name : format->name));
   }
+  try {
+    require_possible(format);
+  } catch (...) {
+    avformat_free_context(raw);
+    throw;
+  }
   Dictionary demuxer_options;
   if (targa) {
     format = av_find_input_format("image2pipe");
@@ -147,6 +159,7 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
   }
   if (const int code = avformat_open_input(&raw, address.c_str(), format, demuxer_options.address());
       code < 0) {  // frees `raw` itself
+    file_.require_harmless();
     if (code == AVERROR_INVALIDDATA) {
       const std::string said = take_log();
       throw Error(ErrorCode::media, path.string() + ": is not a video or picture that can be read" +
@@ -168,6 +181,7 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
     throw Error(ErrorCode::media,
                 path.string() + ": is not a video or picture that can be read (it looks like text)");
   }
+  file_.require_harmless();
   require_limits();
   find_stream_info();
   require_limits();
@@ -191,6 +205,7 @@ void Source::find_stream_info() {
   for (AVDictionary*& each : options) av_dict_set_int(&each, "max_pixels", limits_.max_pixels, 0);
   const int code = avformat_find_stream_info(input_.get(), options.data());
   for (AVDictionary*& each : options) av_dict_free(&each);
+  file_.require_harmless();
   if (code < 0) throw_ffmpeg(code, path_.string() + ": cannot find out what streams it has");
 }
 
@@ -346,10 +361,19 @@ void Source::choose_stream(std::optional<int> wanted) {
   }
 }
 
+/// What makes FFmpeg take memory for more than the file holds is refused before FFmpeg reads it. Where it has
+/// found no format yet it may find one later.
+void Source::require_possible(const AVInputFormat* format) const {
+  file_.require_harmless();
+  if (!file_.regular() || (format != nullptr && !has_boxes(*format))) return;
+  BoxCheck(path_.string()).check_file(file_.size(), [this](std::int64_t offset, std::span<std::byte> bytes) {
+    return file_.read_at(offset, bytes);
+  });
+}
+
 /// An MP4 lists where every packet lies, so one that was cut off is known before any time is spent on it.
 void Source::require_whole() {
-  if (std::string_view(input_->iformat->name).find("mp4") == std::string_view::npos) return;
-  require_whole_index();
+  if (!has_boxes(*input_->iformat)) return;
   for (unsigned s = 0; s < input_->nb_streams; ++s) {
     AVStream* stream = input_->streams[s];
     // Streams of data may lie in other files.
@@ -370,29 +394,6 @@ void Source::require_whole() {
                     path_.string(), count, is_video(*stream) ? "frames" : "packets", s,
                     type != nullptr ? type : "unknown", whole));
   }
-}
-
-/// FFmpeg reads an index ("moov") that the end of the file cuts off as far as it goes, and the streams that
-/// it lists last are silently missing.
-void Source::require_whole_index() {
-  AVIOContext* io = file_.context();
-  const std::int64_t resume = avio_tell(io);
-  std::int64_t at = 0;
-  while (at >= 0 && at + 8 <= file_.size() && avio_seek(io, at, SEEK_SET) == at) {
-    std::int64_t size = avio_rb32(io);
-    const std::uint32_t type = avio_rb32(io);
-    if (size == 1) size = static_cast<std::int64_t>(avio_rb64(io));
-    if (size == 0) size = file_.size() - at;  // the last box, up to the end of the file
-    if (size < 8) break;
-    if (type == MKBETAG('m', 'o', 'o', 'v') && size > file_.size() - at) {
-      throw Error(ErrorCode::media,
-                  fmt::format("{}: the file is cut off: {} of {} bytes of its index are there",
-                              path_.string(), file_.size() - at, size));
-    }
-    if (size > file_.size() - at) break;
-    at += size;
-  }
-  avio_seek(io, resume, SEEK_SET);
 }
 
 std::int64_t Source::expected_frames() const noexcept {
@@ -453,6 +454,7 @@ PacketPtr Source::read() {
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;
+    file_.require_harmless();
     if (file_.regular() && avio_size(file_.context()) < file_.size()) {
       throw Error(ErrorCode::io,
                   path_.string() + ": became shorter while it was read: the rest of the input is gone");

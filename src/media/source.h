@@ -95,7 +95,7 @@ class Source {
   bool jump(std::int64_t before);
   bool length_unknown() const noexcept;
   void require_whole();
-  void require_whole_index();
+  void require_possible(const AVInputFormat* format) const;
 
   std::filesystem::path path_;
   std::vector<ListedPicture> pictures_;  ///< of a series; `file_` is its first

@@ -1,14 +1,6 @@
-// A video: stages as a token-limited, ordered pipeline. Decoding and encoding run one picture at a time and
-// in order, everything between them on as many threads as there are; the encoder has threads of its own.
+// A video: what its stages do with each picture, and what comes before and behind them.
 #include <fmt/format.h>
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/parallel_pipeline.h>
-#include <oneapi/tbb/task_arena.h>
 
-#include <atomic>
-#include <deque>
-#include <exception>
-#include <mutex>
 #include <utility>
 
 #include "base/counted.h"
@@ -21,93 +13,44 @@
 #include "pipeline/file_sink.h"
 #include "pipeline/frame_output.h"
 #include "pipeline/frame_reader.h"
+#include "pipeline/frame_stages.h"
+#include "pipeline/job_meter.h"
 #include "pipeline/job_state.h"
 #include "pipeline/live_reader.h"
 #include "pipeline/mask_video.h"
 #include "pipeline/memory_plan.h"
 #include "pipeline/picture.h"
 #include "pipeline/segment_sink.h"
+#include "pipeline/video_plan.h"
 #include "pipeline/worker_pool.h"
-#include "platform/cpu_use.h"
-#include "platform/thread_pool.h"
 
 namespace saccade::pipeline {
 
 namespace {
 
-namespace tbb = oneapi::tbb;
-
-constexpr int kBoundPerCpu = 4;
 /// Pictures of a live input that wait for the job.
 constexpr std::size_t kMostWaiting = 2;
 /// Of packets of other streams that travel with one picture, or without one.
 constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 20;
-/// With fewer a sample, HLG and PQ show steps.
-constexpr int kHighDynamicRangeBits = 10;
 
-/// A picture on its way. Handed from stage to stage as a raw pointer; `turn` is stored with release by the
-/// stage that leaves it and loaded with acquire by the next, since the scheduler's own hand-over is not
-/// visible to the thread sanitizer.
-struct Token {
-  media::FramePtr decoded, background, result;
-  FrameOutput::Prepared picture, mask;  ///< for outputs that are no stream of video
-  std::vector<media::PacketPtr>
-      copied;  ///< packets of other streams that lay before this picture in the file
-  FrameLabel label;
-  bool packets_only = false;                   ///< there was no picture among many packets
-  std::chrono::steady_clock::time_point left;  ///< the last stage
-  std::atomic<std::uint32_t> turn{0};
-
-  void enter() const noexcept { (void)turn.load(std::memory_order_acquire); }
-  void leave() noexcept {
-    left = std::chrono::steady_clock::now();
-    turn.fetch_add(1, std::memory_order_release);
-  }
-};
-
-AVPixelFormat turnable(AVPixelFormat format) {
-  if (media::can_turn(format)) return format;
-  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
-  return d->comp[0].depth <= 8    ? AV_PIX_FMT_YUV444P
-         : d->comp[0].depth <= 10 ? AV_PIX_FMT_YUV444P10
-                                  : AV_PIX_FMT_YUV444P12;
-}
-
-bool has_flag(AVPixelFormat format, std::uint64_t flag) {
-  return (av_pix_fmt_desc_get(format)->flags & flag) != 0;
-}
-
-class VideoJob {
+class VideoJob : public FrameWork {
  public:
   VideoJob(JobState& state, media::Source& source);
-  ~VideoJob();
+  ~VideoJob() override;
   void run();
 
-  /// A stage's stay in the job: behind what was prepared before the start, before what follows the end.
-  class Visit {
-   public:
-    explicit Visit(VideoJob& job) noexcept : job_(job) { (void)job.started_.load(std::memory_order_acquire); }
-    ~Visit() { job_.visits_.fetch_add(1, std::memory_order_release); }
-    Visit(const Visit&) = delete;
-    Visit& operator=(const Visit&) = delete;
-
-   private:
-    VideoJob& job_;
-  };
-  bool decode_stage(Token*& token);
-  void process_stage(Token* token);
-  void encode_stage(Token* token);
+  std::int64_t next_number() const override { return next_number_; }
+  bool decode(Token& token) override;
+  void process(Token& token) override;
+  void encode(Token& token) override;
 
  private:
-  bool resumable() const noexcept { return state_.options.resumable || state_.options.resume; }
   media::OutputFileOptions output_options() const {
     return {state_.options.overwrite, files_to_protect(state_.options)};
   }
   void open_output();
   void read_first_frame();
   void plan_pictures();
-  void plan_flow();
-  void plan_masks_only();
   void open_encoder();
   void open_frames();
   void plan_concurrency();
@@ -116,18 +59,10 @@ class VideoJob {
   void finish_video();
   void finish();
 
-  bool decode(Token& token);
-  media::PictureFilterOptions needed_filter() const;
   void start_filter(const media::PictureFilterOptions& options);
-  void process(Token& token);
   void process(Token& token, Worker& worker);
-  void encode(Token& token);
-  void measure(int token_count);
-  void measure_threads();
-  double cpu_outside_stages() const;
+  void describe();
   void report_progress();
-  template <class F>
-  void guarded(F&& work) noexcept;
 
   JobState& state_;
   media::Source& source_;
@@ -148,32 +83,18 @@ class VideoJob {
   std::unique_ptr<FrameOutput> masks_;   ///< the second output
   bool bare_masks_ = false;              ///< `frames_` gets masks, not pictures
 
-  std::deque<Token> tokens_;
-  std::mutex tokens_mutex_;
-  std::vector<Token*> free_tokens_;
   Concurrency concurrency_;
   std::optional<WorkerPool> workers_;
-  std::mutex decode_mutex_,
-      encode_mutex_;  ///< never contended: they order a serial stage's visits from different threads
   std::int64_t next_number_ = 0;
   std::int64_t skip_ = 0;  ///< pictures still to come that an earlier run has finished
   std::int64_t expected_frames_ = 0;
   bool complete_ = false;             ///< an earlier run has finished all pictures
   std::unique_ptr<LiveReader> live_;  ///< while it exists, only its thread reads and decodes
-  std::chrono::steady_clock::time_point first_time_;
-  double idle_before_ = -1;                  ///< seconds of the CPUs
-  std::chrono::nanoseconds cpu_before_{0};   ///< of the process
-  double outside_before_ = 0, outside_ = 0;  ///< CPU seconds of the process that are no stage's
-
-  std::atomic<bool> started_{false};
-  std::atomic<std::uint64_t> visits_{0};
-  std::atomic<bool> failed_{false};
-  std::mutex failure_mutex_;
-  std::exception_ptr failure_;
+  JobMeter meter_;
 };
 
 VideoJob::VideoJob(JobState& state, media::Source& source)
-    : state_(state), source_(source), reader_(state, source) {}
+    : state_(state), source_(source), reader_(state, source), meter_(state) {}
 
 VideoJob::~VideoJob() = default;
 
@@ -187,7 +108,7 @@ void VideoJob::run() {
   if (state_.options.dry_run) return;
   if (sink_ && sink_->complete()) {
     complete_ = true;
-    first_time_ = std::chrono::steady_clock::now();
+    meter_.begin();
   } else {
     run_stages();
   }
@@ -199,7 +120,7 @@ void VideoJob::open_output() {
   request_ = parse_output(options.output, options.output_format, options.sequence, true);
   bare_masks_ = writes_bare_masks(options, request_);
   if (request_.form != OutputForm::video) {
-    if (resumable()) {
+    if (is_resumable(options)) {
       throw Error(
           ErrorCode::unsupported,
           options.output.string() + ": only a job with one stream of video as output can be resumable");
@@ -213,7 +134,7 @@ void VideoJob::open_output() {
                           !std::filesystem::is_directory(status));
   result_.container = media::choose_container(options.output.string(), streaming, options.output_format);
   if (streaming && options.dry_run) return;
-  if (resumable()) {
+  if (is_resumable(options)) {
     if (!options.mask_output.empty())
       throw Error(ErrorCode::unsupported,
                   "a job with a second output cannot be resumable; make the masks by a job of their own "
@@ -252,32 +173,13 @@ void VideoJob::plan_pictures() {
   describe_input(state_, source_, flow_.decoded);
   // What has to be done to the pictures first may depend on what the output can carry.
   const std::size_t notices = state_.report.notices.size();
-  plan_flow();
-  if (const media::PictureFilterOptions filter = needed_filter(); filter.needed()) {
+  const media::VideoFormat decoded = flow_.decoded;
+  flow_ = plan_video(state_, decoded, *first_, request_, folder_.get(), result_);
+  if (const auto filter = needed_filter(state_.options, flow_, request_, result_); filter.needed()) {
     state_.report.notices.resize(notices);
     start_filter(filter);
-    plan_flow();
+    flow_ = plan_video(state_, flow_.decoded, *first_, request_, folder_.get(), result_);
   }
-}
-
-/// Deinterlacing and tone mapping that are asked for, or that the plan made so far cannot do without.
-media::PictureFilterOptions VideoJob::needed_filter() const {
-  const JobOptions& options = state_.options;
-  const media::VideoFormat& decoded = flow_.decoded;
-  media::PictureFilterOptions filter;
-  const bool interlaced = decoded.field_order == AV_FIELD_TT || decoded.field_order == AV_FIELD_BB;
-  const bool carried =
-      result_.container != nullptr && media::carries_fields(*result_.container, result_.choice, flow_.result);
-  if (options.deinterlace == Deinterlace::on) filter.deinterlace = media::Deinterlace::all;
-  if (options.deinterlace == Deinterlace::automatic && interlaced && !carried)
-    filter.deinterlace = media::Deinterlace::flagged;
-  if (media::is_high_dynamic_range(decoded)) {
-    const bool pictures = request_.form == OutputForm::pictures || request_.form == OutputForm::video;
-    const bool too_few_bits =
-        pictures && av_pix_fmt_desc_get(flow_.result.pixel_format)->comp[0].depth < kHighDynamicRangeBits;
-    filter.tone_map = options.tonemap || too_few_bits;
-  }
-  return filter;
 }
 
 void VideoJob::start_filter(const media::PictureFilterOptions& options) {
@@ -294,104 +196,6 @@ void VideoJob::start_filter(const media::PictureFilterOptions& options) {
   first_ = reader_.next(early_);
   if (!first_) throw Error(ErrorCode::interrupted, "interrupted before the first frame");
   flow_.decoded = started.result();
-}
-
-/// From decoded pictures to those that are written.
-void VideoJob::plan_flow() {
-  const JobOptions& options = state_.options;
-  const media::VideoFormat decoded = flow_.decoded;
-  flow_ = {};
-  flow_.decoded = decoded;
-  if (request_.form == OutputForm::pictures) {
-    flow_ = plan_picture_files(state_, flow_.decoded, request_.still);
-    return;
-  }
-  if (result_.container == nullptr) {
-    plan_masks_only();
-    return;
-  }
-  media::VideoFormat wanted = flow_.decoded;
-  if (has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_PAL))
-    wanted.pixel_format = media::without_palette(*first_);
-  const bool rgb_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_RGB);
-  const vision::Rotation rotation = rotation_of(flow_.decoded);
-  flow_.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*result_.container);
-  if (flow_.turn) {
-    wanted.pixel_format = turnable(wanted.pixel_format);
-    wanted = media::upright_format(wanted);
-    state_.notice(
-        fmt::format("a {} file cannot say how a picture is to be turned: the pictures themselves are",
-                    result_.container->name));
-  }
-  const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
-  const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
-  if (gray)
-    wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10
-                                                                                      : AV_PIX_FMT_YUV420P;
-  const bool want_alpha = options.effect == Effect::remove || alpha_in;
-
-  result_.encoder = {.name = options.encoder,
-                     .crf = options.crf,
-                     .preset = options.preset,
-                     .threads = 0,
-                     .extra = options.encoder_options};
-  if (options.threads > 0) result_.encoder.threads = options.threads;
-  if (options.encoder_threads > 0) result_.encoder.threads = options.encoder_threads;
-  result_.encoder.reproducible = resumable();
-  if (resumable() && result_.encoder.threads == 0) {
-    // What an encoder makes may depend on its threads: their number must not be left to chance.
-    result_.encoder.threads = state_.threads + state_.threads / 2;
-    if (folder_)
-      result_.encoder.threads = journaled_encoder_threads(*folder_).value_or(result_.encoder.threads);
-  }
-  result_.choice =
-      media::choose_encoder(*result_.container, wanted, want_alpha, result_.encoder, supported_formats());
-  state_.notice(result_.choice.notices);
-  if (options.effect == Effect::remove && !result_.choice.alpha) {
-    state_.notice(
-        fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov, "
-                    ".webm and .mkv carry transparency)",
-                    result_.choice.codec->name, result_.container->name));
-  } else if (alpha_in && !result_.choice.alpha) {
-    state_.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost",
-                              result_.choice.codec->name, result_.container->name));
-  }
-
-  flow_.result = wanted;
-  flow_.result.pixel_format = result_.choice.pixel_format;
-  flow_.work = flow_.result;
-  if (result_.choice.alpha && !alpha_in)
-    flow_.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(result_.choice.pixel_format)));
-  const bool rgb_out = has_flag(result_.choice.pixel_format, AV_PIX_FMT_FLAG_RGB);
-  if (rgb_in && !rgb_out) {
-    for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
-      format->matrix = AVCOL_SPC_BT709;
-      format->range = AVCOL_RANGE_MPEG;
-      format->chroma_location = AVCHROMA_LOC_LEFT;
-    }
-  } else if (rgb_out) {
-    for (media::VideoFormat* format : {&flow_.work, &flow_.result}) {
-      format->matrix = AVCOL_SPC_RGB;
-      format->range = AVCOL_RANGE_JPEG;
-    }
-  }
-  if (flow_.decoded.field_order == AV_FIELD_TT || flow_.decoded.field_order == AV_FIELD_BB) {
-    state_.notice(media::carries_fields(*result_.container, result_.choice, flow_.result)
-                      ? "the input is interlaced and stays so: both fields of a frame are worked on together"
-                      : "the input is interlaced; the result holds its fields but cannot say so");
-  }
-}
-
-/// No picture is written, so the one that effects and network see need not be one that an encoder takes.
-void VideoJob::plan_masks_only() {
-  flow_.work = flow_.decoded;
-  const auto formats = supported_formats();
-  if (std::find(formats.begin(), formats.end(), flow_.work.pixel_format) == formats.end() ||
-      has_flag(flow_.work.pixel_format, AV_PIX_FMT_FLAG_ALPHA)) {
-    const bool rgb = has_flag(flow_.work.pixel_format, AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
-    flow_.work.pixel_format = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV444P;
-  }
-  flow_.result = flow_.work;
 }
 
 /// The outputs that are no streams of video, and the second one.
@@ -475,19 +279,6 @@ void VideoJob::open_encoder() {
         fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"), verb(skip_, "was", "were")));
 }
 
-/// Keeps the first failure and makes the stages run dry.
-template <class F>
-void VideoJob::guarded(F&& work) noexcept {
-  if (failed_.load(std::memory_order_acquire)) return;
-  try {
-    work();
-  } catch (...) {
-    const std::lock_guard lock(failure_mutex_);
-    if (!failure_) failure_ = std::current_exception();
-    failed_.store(true, std::memory_order_release);
-  }
-}
-
 /// False when there is no further picture.
 bool VideoJob::decode(Token& token) {
   std::optional<trace::StageClock::Scope> timing;
@@ -568,78 +359,10 @@ void VideoJob::encode(Token& token) {
 void VideoJob::report_progress() {
   if (!state_.callbacks.progress) return;
   const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - meter_.began()).count();
   state_.callbacks.progress({state_.report.frames, state_.report.frames_before, expected_frames_, seconds,
                              state_.clocks.busiest(state_.threads)});
 }
-
-/// False when there is no further picture.
-bool VideoJob::decode_stage(Token*& token) {
-  const std::lock_guard serial(decode_mutex_);
-  {
-    const std::lock_guard lock(tokens_mutex_);
-    token = free_tokens_.back();  // never empty: the pipeline admits no more than there are
-    free_tokens_.pop_back();
-  }
-  bool more = false;
-  const trace::FrameScope frame(state_.clocks.recorder, next_number_);
-  guarded([&] { more = decode(*token); });
-  token->leave();
-  return more;
-}
-
-void VideoJob::process_stage(Token* token) {
-  token->enter();
-  const trace::FrameScope frame(state_.clocks.recorder, token->label.number);
-  state_.clocks.queued_for_process.add_since(token->left);
-  guarded([&] { process(*token); });
-  token->leave();
-}
-
-void VideoJob::encode_stage(Token* token) {
-  const std::lock_guard serial(encode_mutex_);
-  token->enter();
-  const trace::FrameScope frame(state_.clocks.recorder, token->label.number);
-  state_.clocks.queued_for_encode.add_since(token->left);
-  guarded([&] { encode(*token); });
-  token->decoded.reset();
-  token->background.reset();
-  token->result.reset();
-  token->picture = {};
-  token->mask = {};
-  token->copied.clear();
-  token->leave();
-  const std::lock_guard lock(tokens_mutex_);
-  free_tokens_.push_back(token);
-}
-
-// What the scheduler calls. Nothing else may happen here: between the scheduler's threads and ours only Visit
-// orders memory in a way that the thread sanitizer sees, and tests/pipeline/thread_sanitizer.cpp exempts
-// these three operators.
-struct DecodeStage {
-  VideoJob* job;
-  Token* operator()(tbb::flow_control& control) const {
-    const VideoJob::Visit visit(*job);
-    Token* token = nullptr;
-    if (!job->decode_stage(token)) control.stop();
-    return token;
-  }
-};
-struct ProcessStage {
-  VideoJob* job;
-  Token* operator()(Token* token) const {
-    const VideoJob::Visit visit(*job);
-    job->process_stage(token);
-    return token;
-  }
-};
-struct EncodeStage {
-  VideoJob* job;
-  void operator()(Token* token) const {
-    const VideoJob::Visit visit(*job);
-    job->encode_stage(token);
-  }
-};
 
 /// How many pictures are worked on and under way at once, and the memory for them.
 void VideoJob::plan_concurrency() {
@@ -652,20 +375,7 @@ void VideoJob::plan_concurrency() {
 }
 
 void VideoJob::run_stages() {
-  const int token_count = concurrency_.tokens;
-  for (int i = 0; i < token_count; ++i) free_tokens_.push_back(&tokens_.emplace_back());
-  first_time_ = std::chrono::steady_clock::now();
-  // The scheduler would have no more threads than there are CPUs. The least of all jobs' bounds counts, so it
-  // is no measure of what this job needs: its arena is.
-  const auto parallelism =
-      static_cast<std::size_t>(std::max(state_.threads, kBoundPerCpu * platform::available_cpus()));
-  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, parallelism + 1);
-  // With one picture at a time another thread decodes the next one and encodes the last one meanwhile. A live
-  // input is waited for by a thread that would be missing elsewhere.
-  const bool one_at_a_time = concurrency_.streams == 1 && state_.threads > 1;
-  tbb::task_arena arena(concurrency_.streams + (one_at_a_time ? 1 : 0) + (state_.options.live ? 1 : 0));
-  const tbb::filter_mode process_mode =
-      one_at_a_time ? tbb::filter_mode::serial_in_order : tbb::filter_mode::parallel;
+  meter_.begin();
   if (state_.options.live) {
     live_ = std::make_unique<LiveReader>(
         [this](std::vector<media::PacketPtr>& copied) {
@@ -677,42 +387,27 @@ void VideoJob::run_stages() {
   } else {
     reader_.bound_copied(kMostCopiedBytes);
   }
-  idle_before_ = platform::idle_cpu_seconds();
-  cpu_before_ = trace::process_cpu_time();
-  outside_before_ = cpu_outside_stages();
-  started_.store(true, std::memory_order_release);
-  arena.execute([&] {
-    tbb::parallel_pipeline(
-        static_cast<std::size_t>(token_count),
-        tbb::make_filter<void, Token*>(tbb::filter_mode::serial_in_order, DecodeStage{this}) &
-            tbb::make_filter<Token*, Token*>(process_mode, ProcessStage{this}) &
-            tbb::make_filter<Token*, void>(tbb::filter_mode::serial_in_order, EncodeStage{this}));
-  });
-  (void)visits_.load(std::memory_order_acquire);
-  measure(token_count);
+  FrameStages stages(*this, state_.clocks);
+  meter_.start_counting();
+  stages.run(concurrency_, state_.threads, state_.options.live);
+  // Parts of a resumable job have had encoders of their own, which are gone.
+  meter_.stop(!is_resumable(state_.options));
+  describe();
   if (live_) {
     state_.report.dropped_frames = live_->dropped();
     live_.reset();
   }
-  const std::lock_guard lock(failure_mutex_);
-  if (failure_) std::rethrow_exception(failure_);
+  stages.rethrow_failure();
 }
 
-/// What only the job itself knows about its time.
-void VideoJob::measure(int token_count) {
+/// What only the job itself knows about its work.
+void VideoJob::describe() {
   Measurements& m = state_.measured;
   m.video = true;
-  m.tokens = token_count;
+  m.tokens = concurrency_.tokens;
   m.streams = concurrency_.streams;
   m.lanes = m.streams + (m.streams == 1 && state_.threads > 1 ? 1 : 0);
   m.decoder_threads = std::max(1, state_.options.decoder_threads);
-  m.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  const double idle = platform::idle_cpu_seconds();
-  m.idle_cpus =
-      idle_before_ >= 0 && idle >= idle_before_ && m.seconds > 0 ? (idle - idle_before_) / m.seconds : -1;
-  if (m.seconds > 0)
-    m.own_cpus = std::chrono::duration<double>(trace::process_cpu_time() - cpu_before_).count() / m.seconds;
-  measure_threads();
   m.width = flow_.decoded.width;
   m.height = flow_.decoded.height;
   m.decoded_bits = av_pix_fmt_desc_get(flow_.decoded.pixel_format)->comp[0].depth;
@@ -730,25 +425,6 @@ void VideoJob::measure(int token_count) {
   }
   m.pictures = request_.form == OutputForm::pictures;
   if (m.pictures) m.picture_kind = media::still_name(request_.still);
-}
-
-/// CPU time of threads that are not the stages' own. Parts of a resumable job have had encoders of their own,
-/// which are gone.
-void VideoJob::measure_threads() {
-  Measurements& m = state_.measured;
-  if (resumable() || trace::thread_run_delay().count() < 0) return;
-  for (const platform::ThreadUse& thread : platform::thread_use()) {
-    m.delays_known = true;
-    if (thread.name == kEncoderThreads) m.encoder_cpu += thread.ran;
-    if (thread.name == kDecoderThreads || thread.name.starts_with("av:")) m.decoder_cpu += thread.ran;
-    if (thread.name == platform::kTeamThreads) m.helper_cpu += thread.ran;
-  }
-  outside_ = cpu_outside_stages();
-  m.spin_cpu = std::max(0.0, outside_ - outside_before_ - m.encoder_cpu - m.decoder_cpu - m.helper_cpu);
-}
-
-double VideoJob::cpu_outside_stages() const {
-  return std::chrono::duration<double>(trace::process_cpu_time()).count() - state_.clocks.cpu_in_stages();
 }
 
 /// Drains the encoder and ends the file.
@@ -771,8 +447,7 @@ void VideoJob::finish() {
   if (masks_) masks_->finish();
   if (sink_) {
     finish_video();
-    if (state_.measured.delays_known)  // nobody else is at work any more
-      state_.measured.encoder_cpu += std::max(0.0, cpu_outside_stages() - outside_);
+    meter_.encoder_drained();
   } else {
     frames_->finish();
     report.output_bytes = frames_->bytes_written();
@@ -787,9 +462,7 @@ void VideoJob::finish() {
   } else if (masks_) {
     masks_->commit();
   }
-  report.start_seconds = std::chrono::duration<double>(first_time_ - state_.start).count();
-  const double busy = std::chrono::duration<double>(std::chrono::steady_clock::now() - first_time_).count();
-  state_.measured.drain = std::max(0.0, busy - state_.measured.seconds);
+  const double busy = meter_.finish();
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
   if (workers_ && workers_->ran_out())
     state_.notice("memory ran out: for a while fewer pictures were worked on at once");

@@ -1,11 +1,13 @@
 // Inputs that cannot wait, and inputs that lie elsewhere.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -217,7 +219,20 @@ TEST_F(Live, AFailureEndsAJobWhoseInputIsSilent) {
   writer.join();
 }
 
-/// A job of so many milliseconds a picture, on a pipe that `feed` writes `content` into.
+/// A job of so many milliseconds a picture.
+JobReport run_slowly(const std::filesystem::path& input, const std::filesystem::path& output,
+                     int milliseconds) {
+  const auto slow = fake([milliseconds](int x, int y, const float*) {
+    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    return 1.0f;
+  });
+  JobOptions options = job(input, output, Effect::blur);
+  options.live = true;
+  options.threads = 1;
+  return pipeline::run(options, {}, slow);
+}
+
+/// The same on a pipe that `feed` writes `content` into meanwhile.
 template <class Feed>
 JobReport run_from_pipe(const Scratch& scratch, const std::filesystem::path& content, int milliseconds,
                         Feed feed) {
@@ -228,24 +243,23 @@ JobReport run_from_pipe(const Scratch& scratch, const std::filesystem::path& con
     feed(pipe, read_file(content));
     std::fclose(pipe);
   });
-  const auto slow = fake([milliseconds](int x, int y, const float*) {
-    if (x == 0 && y == 0) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
-    return 1.0f;
-  });
-  JobOptions options = job(fifo, scratch / "out.mkv", Effect::blur);
-  options.live = true;
-  options.threads = 1;
-  const JobReport report = pipeline::run(options, {}, slow);
+  const JobReport report = run_slowly(fifo, scratch / "out.mkv", milliseconds);
   writer.join();
   return report;
 }
 
 TEST_F(Live, WhatProbingHeldBackIsNotDropped) {
   make("3");
-  // All at once; the job has a while to do for each picture, so that none would be left if they were dropped.
-  const JobReport report = run_from_pipe(scratch, clip, 10, [](std::FILE* pipe, const std::string& bytes) {
-    std::fwrite(bytes.data(), 1, bytes.size(), pipe);
-  });
+  const std::string bytes = read_file(clip);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  // All of it is there before the job looks, and then the end.
+  ASSERT_GE(::fcntl(ends[1], F_SETPIPE_SZ, static_cast<int>(bytes.size())), static_cast<int>(bytes.size()));
+  ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ::close(ends[1]);
+  // The job has a while to do for each picture, so that few would be left if they were dropped.
+  const JobReport report = run_slowly("/proc/self/fd/" + std::to_string(ends[0]), scratch / "out.mkv", 10);
+  ::close(ends[0]);
   EXPECT_EQ(report.frames, 75);
   EXPECT_EQ(report.dropped_frames, 0);
 }

@@ -1,6 +1,6 @@
 // What the thread sanitizer must not judge: libraries that are not built for it. Their own locks and atomics
 // are invisible to it, so it would report every hand-over inside them. Our own hand-overs are visible (see
-// VideoJob::Visit and Token) and stay checked.
+// FrameStages::Visit and Token) and stay checked.
 // The sanitizer asks for this function by its name.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)

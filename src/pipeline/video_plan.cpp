@@ -1,0 +1,146 @@
+#include "pipeline/video_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "media/convert.h"
+#include "media/encoder.h"
+#include "media/muxer.h"
+#include "pipeline/picture.h"
+
+namespace saccade::pipeline {
+
+namespace {
+
+/// With fewer a sample, HLG and PQ show steps.
+constexpr int kHighDynamicRangeBits = 10;
+
+AVPixelFormat turnable(AVPixelFormat format) {
+  if (media::can_turn(format)) return format;
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  return d->comp[0].depth <= 8    ? AV_PIX_FMT_YUV444P
+         : d->comp[0].depth <= 10 ? AV_PIX_FMT_YUV444P10
+                                  : AV_PIX_FMT_YUV444P12;
+}
+
+bool has_flag(AVPixelFormat format, std::uint64_t flag) {
+  return (av_pix_fmt_desc_get(format)->flags & flag) != 0;
+}
+
+/// No picture is written, so the one that effects and network see need not be one that an encoder takes.
+void plan_masks_only(PictureFlow& flow) {
+  flow.work = flow.decoded;
+  const auto formats = supported_formats();
+  if (std::find(formats.begin(), formats.end(), flow.work.pixel_format) == formats.end() ||
+      has_flag(flow.work.pixel_format, AV_PIX_FMT_FLAG_ALPHA)) {
+    const bool rgb = has_flag(flow.work.pixel_format, AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL);
+    flow.work.pixel_format = rgb ? AV_PIX_FMT_RGB24 : AV_PIX_FMT_YUV444P;
+  }
+  flow.result = flow.work;
+}
+
+}  // namespace
+
+media::PictureFilterOptions needed_filter(const JobOptions& options, const PictureFlow& flow,
+                                          const OutputRequest& request, const ResultPlan& result) {
+  const media::VideoFormat& decoded = flow.decoded;
+  media::PictureFilterOptions filter;
+  const bool interlaced = decoded.field_order == AV_FIELD_TT || decoded.field_order == AV_FIELD_BB;
+  const bool carried =
+      result.container != nullptr && media::carries_fields(*result.container, result.choice, flow.result);
+  if (options.deinterlace == Deinterlace::on) filter.deinterlace = media::Deinterlace::all;
+  if (options.deinterlace == Deinterlace::automatic && interlaced && !carried)
+    filter.deinterlace = media::Deinterlace::flagged;
+  if (media::is_high_dynamic_range(decoded)) {
+    const bool pictures = request.form == OutputForm::pictures || request.form == OutputForm::video;
+    const bool too_few_bits =
+        pictures && av_pix_fmt_desc_get(flow.result.pixel_format)->comp[0].depth < kHighDynamicRangeBits;
+    filter.tone_map = options.tonemap || too_few_bits;
+  }
+  return filter;
+}
+
+PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const AVFrame& first,
+                       const OutputRequest& request, const WorkFolder* folder, ResultPlan& result) {
+  const JobOptions& options = state.options;
+  if (request.form == OutputForm::pictures) return plan_picture_files(state, decoded, request.still);
+  PictureFlow flow;
+  flow.decoded = decoded;
+  if (result.container == nullptr) {
+    plan_masks_only(flow);
+    return flow;
+  }
+  media::VideoFormat wanted = flow.decoded;
+  if (has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_PAL)) wanted.pixel_format = media::without_palette(first);
+  const bool rgb_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  const vision::Rotation rotation = rotation_of(flow.decoded);
+  flow.turn = rotation != vision::Rotation::none && !media::Muxer::carries_rotation(*result.container);
+  if (flow.turn) {
+    wanted.pixel_format = turnable(wanted.pixel_format);
+    wanted = media::upright_format(wanted);
+    state.notice(
+        fmt::format("a {} file cannot say how a picture is to be turned: the pictures themselves are",
+                    result.container->name));
+  }
+  const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
+  const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
+  if (gray)
+    wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10
+                                                                                      : AV_PIX_FMT_YUV420P;
+  const bool want_alpha = options.effect == Effect::remove || alpha_in;
+
+  result.encoder = {.name = options.encoder,
+                    .crf = options.crf,
+                    .preset = options.preset,
+                    .threads = 0,
+                    .extra = options.encoder_options};
+  if (options.threads > 0) result.encoder.threads = options.threads;
+  if (options.encoder_threads > 0) result.encoder.threads = options.encoder_threads;
+  result.encoder.reproducible = is_resumable(options);
+  if (is_resumable(options) && result.encoder.threads == 0) {
+    // What an encoder makes may depend on its threads: their number must not be left to chance.
+    result.encoder.threads = state.threads + state.threads / 2;
+    if (folder != nullptr)
+      result.encoder.threads = journaled_encoder_threads(*folder).value_or(result.encoder.threads);
+  }
+  result.choice =
+      media::choose_encoder(*result.container, wanted, want_alpha, result.encoder, supported_formats());
+  state.notice(result.choice.notices);
+  if (options.effect == Effect::remove && !result.choice.alpha) {
+    state.notice(
+        fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov, "
+                    ".webm and .mkv carry transparency)",
+                    result.choice.codec->name, result.container->name));
+  } else if (alpha_in && !result.choice.alpha) {
+    state.notice(fmt::format("{} in a {} file has no transparency: that of the input is lost",
+                             result.choice.codec->name, result.container->name));
+  }
+
+  flow.result = wanted;
+  flow.result.pixel_format = result.choice.pixel_format;
+  flow.work = flow.result;
+  if (result.choice.alpha && !alpha_in)
+    flow.work.pixel_format = to_ffmpeg(vision::without_alpha(to_vision(result.choice.pixel_format)));
+  const bool rgb_out = has_flag(result.choice.pixel_format, AV_PIX_FMT_FLAG_RGB);
+  if (rgb_in && !rgb_out) {
+    for (media::VideoFormat* format : {&flow.work, &flow.result}) {
+      format->matrix = AVCOL_SPC_BT709;
+      format->range = AVCOL_RANGE_MPEG;
+      format->chroma_location = AVCHROMA_LOC_LEFT;
+    }
+  } else if (rgb_out) {
+    for (media::VideoFormat* format : {&flow.work, &flow.result}) {
+      format->matrix = AVCOL_SPC_RGB;
+      format->range = AVCOL_RANGE_JPEG;
+    }
+  }
+  if (flow.decoded.field_order == AV_FIELD_TT || flow.decoded.field_order == AV_FIELD_BB) {
+    state.notice(media::carries_fields(*result.container, result.choice, flow.result)
+                     ? "the input is interlaced and stays so: both fields of a frame are worked on together"
+                     : "the input is interlaced; the result holds its fields but cannot say so");
+  }
+  return flow;
+}
+
+}  // namespace saccade::pipeline
