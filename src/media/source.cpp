@@ -479,6 +479,15 @@ PacketPtr Source::read() {
       return nullptr;
     }
   }
+  if (has_boxes(*input_->iformat) && !file_.regular() &&
+      first_pts_[static_cast<std::size_t>(video_index_)] == AV_NOPTS_VALUE) {
+    throw Error(
+        ErrorCode::media,
+        path_.string() +
+            ": no packet could be read: the index of an MP4 or MOV that lies behind its pictures comes "
+            "too late in a pipe; give the file itself, or move the index (ffmpeg -i FILE -c copy "
+            "-movflags +faststart NEW)");
+  }
   throw Error(ErrorCode::media, path_.string() + ": is damaged beyond repair (no packet found in " +
                                     std::to_string(kMaxReadErrors) + " attempts)");
 }

@@ -114,7 +114,8 @@ class Optimizer {
     }
     frames_ = job_.frames.value_or(options_.max_frames);
     SearchOptions search;
-    search.budget_seconds = std::max(0.0, options_.budget_seconds - elapsed());
+    // A run that takes longer than expected is cut short, and takes a moment to end.
+    search.budget_seconds = std::max(0.0, kSearched * options_.budget_seconds - elapsed());
     search.first_frames = std::min<std::int64_t>(kFirstFrames, frames_);
     if (options_.target_fps > 0) search.enough_seconds = 1 / options_.target_fps;
     search.most_frames = std::min(options_.max_frames, frames_);
@@ -146,6 +147,7 @@ class Optimizer {
 
  private:
   static constexpr std::int64_t kFirstFrames = 30;
+  static constexpr double kSearched = 0.96;  ///< of the budget
 
   /// Those that are still among what is searched: the job, or this program, may be another by now.
   static Settings usable(Settings known, const std::vector<Group>& groups) {
