@@ -48,11 +48,13 @@ bool is_flat(const ConvQuery& q) {
   return q.in_h == 1 || q.src_row == q.src_pixel * q.in_w;
 }
 
-// Its rows are then whole blocks of vectors or tiles.
+// Its rows are then whole blocks of vectors or tiles; of small pictures shorter ones, so that bands of rows,
+// and with them the threads' shares, are of one size.
 void flatten(ConvQuery& q) {
-  constexpr std::int64_t kRow = 96;
+  constexpr std::int64_t kTile = 24, kRow = 4 * kTile, kRows = 40;
   const std::int64_t pixels = q.out_h * q.out_w;
-  q.in_w = q.out_w = std::min(kRow, pixels);
+  const std::int64_t row = std::clamp(pixels / kRows / kTile * kTile, kTile, kRow);
+  q.in_w = q.out_w = std::min(row, pixels);
   q.in_h = q.out_h = (pixels + q.out_w - 1) / q.out_w;
   q.src_row = q.src_pixel * q.in_w;
   q.stride_h = q.stride_w = 1;
@@ -181,6 +183,53 @@ ByteConvQuery geometry(const ConvQuery& q) {
   return g;
 }
 
+// Whether each tap meets all pixels of a segment, or none.
+bool meets_all_or_none(const ConvQuery& q, const std::vector<std::int64_t>& segments) {
+  const auto side = [&](std::int64_t column) { return column < 0 ? -1 : column >= q.in_w ? 1 : 0; };
+  for (std::size_t i = 1; i < segments.size(); ++i)
+    for (std::int64_t k = 0; k < q.kernel_w; ++k) {
+      const std::int64_t tap = k * q.dilation_w - q.pad_left;
+      if (side(segments[i - 1] * q.stride_w + tap) != side((segments[i] - 1) * q.stride_w + tap))
+        return false;
+    }
+  return true;
+}
+
+/// How a row of outputs of a dilated convolution is cut into tiles.
+struct DilatedPlan {
+  std::int64_t blocks;
+  std::vector<std::int64_t> segments;
+  bool even;
+};
+
+// Where a run's filters exceed the first-level cache, a tile waits for them: 64 filters take as long for 4
+// pixels as for 6. Tiles of half as many filters and twice as many pixels read half as much, and are better
+// where segments are short.
+DilatedPlan plan_dilated(const ConvQuery& q, std::int64_t vectors, std::int64_t words) {
+  constexpr std::int64_t kNearWords = 96, kPixels = 6;
+  const auto plan = [&](std::int64_t most) {
+    const std::int64_t blocks = (vectors + most - 1) / most;
+    const std::int64_t widest = (vectors + blocks - 1) / blocks;
+    DilatedPlan cut{blocks, row_segments(q, tile_pixels(kLanes, static_cast<int>(widest))), false};
+    cut.even = meets_all_or_none(q, cut.segments);
+    return cut;
+  };
+  // In the time of a pixel and 64 filters.
+  const auto row = [&](const DilatedPlan& cut, std::int64_t pixels, std::int64_t least) {
+    std::int64_t sum = 0;
+    for (std::size_t i = 1; i < cut.segments.size(); ++i) {
+      const Cut tiles = cut_pixels(cut.segments[i] - cut.segments[i - 1], pixels);
+      sum += tiles.larger * std::max(tiles.size + 1, least) +
+             (tiles.tiles - tiles.larger) * std::max(tiles.size, least);
+    }
+    return sum;
+  };
+  DilatedPlan wide = plan(4), narrow = plan(2);
+  const bool apart = words >= kNearWords && vectors > 2 && narrow.even &&
+                     row(narrow, 2 * kPixels, kPixels) < row(wide, kPixels, kPixels);
+  return apart ? narrow : wide;
+}
+
 template <Units kUnits>
 PreparedKernel prepare(const KernelQuery& query) {
   ConvQuery q = read_conv(query);
@@ -199,6 +248,11 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + kLanes - 1) / kLanes;
   s.blocks = kUnits == Units::tiles ? (s.vectors + 1) / 2 : filter_blocks(s.vectors, kLanes);
+  if (s.scattered) {
+    DilatedPlan plan = plan_dilated(q, s.vectors, s.words);
+    s.blocks = plan.blocks, s.even = plan.even;
+    packed->segments = std::move(plan.segments);
+  }
   s.weight_words = s.vectors * kLanes * q.kernel_h * s.runs * s.words;
   packed->weights = PackedFloats::packed(
       query, static_cast<std::size_t>(s.weight_words) * (s.has_gate ? 2 : 1), [&](PackedFloats& weights) {
@@ -241,7 +295,6 @@ PreparedKernel prepare(const KernelQuery& query) {
     packed->zeros = PackedFloats(static_cast<std::size_t>(s.words));
     s.zeros = reinterpret_cast<const char*>(packed->zeros.data());
     const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks, taps = q.kernel_h * s.runs;
-    packed->segments = row_segments(q, tile_pixels(kLanes, static_cast<int>(widest)));
     s.segments = packed->segments.data();
     s.segment_count = static_cast<std::int64_t>(packed->segments.size()) - 1;
     const std::int64_t filters = widest * kLanes;

@@ -19,6 +19,7 @@ struct ConvBf16State {
   const char* zeros;             ///< as long as a pixel
   const std::int64_t* segments;  ///< bounds of the segments of a row of outputs, see row_segments
   std::int64_t segment_count;
+  bool even;  ///< a tap meets all pixels of a segment or none: pixels are at one distance, no pointers
   /// Scattered: runs of a tile are multiplied in so many near-equal groups, each for all tiles of a band, so
   /// that a group's filters stay in the second-level cache; sums wait in scratch.
   std::int64_t groups;

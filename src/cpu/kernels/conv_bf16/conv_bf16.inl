@@ -305,12 +305,28 @@ inline std::int64_t list_scattered_runs(const ConvBf16State& s, const Bf16* src,
   return count;
 }
 
+/// The same for pixels that a tap meets all or none of.
+inline std::int64_t list_scattered_runs(const ConvBf16State& s, const Bf16* src, std::int64_t y, std::int64_t x, std::int64_t,
+                                        std::int64_t r0, std::int64_t r1, const PairBlock& block, PairRun* runs, const char**) {
+  const ByteStage& in = s.stage;
+  std::int64_t count = 0;
+  for (std::int64_t r = r0; r < r1; ++r) {
+    const std::int64_t row = y * in.stride_h - in.pad_top + r / s.runs * in.dilation_h;
+    const std::int64_t column = x * in.stride_w - in.pad_left + r % s.runs * s.dilation_w;
+    if (row < 0 || row >= in.in_h || column < 0 || column >= in.in_w) continue;
+    runs[count++] = {reinterpret_cast<const char*>(src + row * in.src_row + column * in.src_pixel),
+                     block.weights + r * block.run_weights};
+  }
+  return count;
+}
+
 /// Rows [y0, y1) of outputs of a block of filters, group by group of their runs.
-inline void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_t y0, std::int64_t y1,
-                            std::int64_t block_number, const char* all_weights, const Ends& ends, ScatteredPairRun* runs,
-                            float* waiting) {
+template <class Run>
+void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_t y0, std::int64_t y1, std::int64_t block_number,
+                     const char* all_weights, const Ends& ends, Run* runs, float* waiting) {
   PairBlock block = pair_block_of(s, block_number, all_weights, ends);
   const std::int64_t all = s.stage.kernel_h * s.runs;
+  const std::int64_t pixel = s.stage.stride_w * s.stage.src_pixel * static_cast<std::int64_t>(sizeof(Bf16));
   auto** const pointers = reinterpret_cast<const char**>(runs + all);
   for (std::int64_t group = 0; group < s.groups; ++group) {
     block.out.to.resume = group > 0;
@@ -325,7 +341,7 @@ inline void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_
           const std::int64_t count = list_scattered_runs(s, src, y, x, pixels, all * group / s.groups,
                                                          all * (group + 1) / s.groups, block, runs, pointers);
           place_pairs(s, block, y * s.out_w + x, block.out);
-          run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, 0, 1, block.out);
+          run_pair_tile(block.vectors, static_cast<int>(pixels), runs, count, s.words, pixel, 1, block.out);
           x += pixels;
           block.out.waiting += pixels * block.vectors * kLanes;
         }
@@ -361,9 +377,13 @@ inline void pair_band(const ConvBf16State& s, const compiler::KernelArgs& args, 
                       char* staged) {
   const std::int64_t src = image * s.src_image;
   if (s.scattered) {
+    const Bf16* const picture = static_cast<const Bf16*>(args.src[0]) + src;
+    auto* const waiting = reinterpret_cast<float*>(staged);
     for (std::int64_t b = b0; b < b1; ++b)
-      scattered_block(s, static_cast<const Bf16*>(args.src[0]) + src, y0, y1, b, weights, ends,
-                      reinterpret_cast<ScatteredPairRun*>(runs), reinterpret_cast<float*>(staged));
+      if (s.even)
+        scattered_block(s, picture, y0, y1, b, weights, ends, runs, waiting);
+      else
+        scattered_block(s, picture, y0, y1, b, weights, ends, reinterpret_cast<ScatteredPairRun*>(runs), waiting);
     return;
   }
   PairStrip strip;

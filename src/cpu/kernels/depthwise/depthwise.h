@@ -67,6 +67,8 @@ void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 namespace avx512 {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
 void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+/// The same, where an instruction rounds to bfloat16.
+void depthwise_conv_bf16_rounded(const compiler::KernelArgs& args) noexcept;
 void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
 void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx512

@@ -92,10 +92,12 @@ inline void run_pointwise(const compiler::KernelArgs& args) {
   }
 }
 
-/// N vectors of filters of one pixel.
+/// N vectors of filters of one pixel. Each is read once in a run of the network, from memory or close to it, where processors
+/// foresee no further than to the end of a page: two pages are asked for ahead.
 template <int N>
 void multiply_single(const PointwiseState& s, const float* src, const float* w, const float* bias, Ends& ends,
                      std::int64_t at, std::int64_t filters) {
+  constexpr std::int64_t kAhead = 8192 / sizeof(float);
   Vec c[N];
 #pragma GCC unroll 8
   for (int n = 0; n < N; ++n) c[n] = load(bias + n * kLanes);
@@ -103,7 +105,10 @@ void multiply_single(const PointwiseState& s, const float* src, const float* w, 
   for (std::int64_t k = 0; k < s.channels; ++k, w += N * kLanes) {
     const Vec a = broadcast(src[k]);
 #pragma GCC unroll 8
-    for (int n = 0; n < N; ++n) c[n] = fma(a, load(w + n * kLanes), c[n]);
+    for (int n = 0; n < N; ++n) {
+      prefetch(w + kAhead + n * kLanes);
+      c[n] = fma(a, load(w + n * kLanes), c[n]);
+    }
   }
   float sums[N * kLanes];
 #pragma GCC unroll 8

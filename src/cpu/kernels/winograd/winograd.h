@@ -84,6 +84,9 @@ void winograd_6(const compiler::KernelArgs& args) noexcept;
 namespace avx512 {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
 void winograd_6(const compiler::KernelArgs& args) noexcept;
+/// The same, where an instruction rounds to bfloat16.
+void winograd_4_rounded(const compiler::KernelArgs& args) noexcept;
+void winograd_6_rounded(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
