@@ -73,8 +73,9 @@ class Searcher {
 
  private:
   static constexpr double kProofShare = 0.35;
-  static constexpr double kGiveUpShare = 0.25;  ///< of what is left, at least
+  static constexpr double kGiveUpShare = 0.45;  ///< of what is left, at least
   static constexpr std::size_t kGiveUpPasses = 5;
+  static constexpr double kFarFaster = 1.15;  ///< so much that two passes are enough
 
   double elapsed() const { return now_() - start_; }
 
@@ -200,12 +201,15 @@ class Searcher {
       }
       ratios.push_back(times[0] / times[1]);
       const std::size_t wins = wins_of(ratios);
-      if (ratios.size() >= least && more_than_luck(wins, ratios.size())) break;
+      if (far_faster(ratios) || (ratios.size() >= least && more_than_luck(wins, ratios.size()))) break;
       if (!more_than_luck(wins + most - ratios.size(), most)) break;
     }
     return duel;
   }
 
+  static bool far_faster(const std::vector<double>& ratios) {
+    return ratios.size() > 1 && *std::min_element(ratios.begin(), ratios.end()) > kFarFaster;
+  }
   static std::size_t wins_of(const std::vector<double>& ratios) {
     return static_cast<std::size_t>(
         std::count_if(ratios.begin(), ratios.end(), [](double ratio) { return ratio > 1; }));
@@ -231,14 +235,15 @@ class Searcher {
     const std::int64_t before = frames_;
     const auto [ratios, refused, cut_short] = duel({}, settings, options_.first_frames, until);
     line.frames = (frames_ - before) / 2;
-    if (cut_short && ratios.size() < kGiveUpPasses) result_.complete = false;
+    if (cut_short && ratios.size() < kGiveUpPasses && !far_faster(ratios)) result_.complete = false;
     if (!refused.empty()) {
       line.verdict = "refused: " + refused;
     } else if (!ratios.empty()) {
       line.speed = median(ratios);
       line.noise = noise_of(ratios);
       const std::size_t wins = wins_of(ratios);
-      const bool kept = ratios.size() >= kGiveUpPasses && 2 * wins > ratios.size() && line.speed > 1;
+      const bool most = ratios.size() >= kGiveUpPasses && 2 * wins > ratios.size() && line.speed > 1;
+      const bool kept = most || far_faster(ratios);
       line.verdict = kept ? "kept" : "no faster";
       if (kept) {
         base_ = start_settings_ = settings;
@@ -264,7 +269,8 @@ class Searcher {
         if (!ratios.empty()) {
           gain = median(ratios) - 1;
           noise = noise_of(ratios);
-          proven = gain > options_.proven_gain && more_than_luck(wins_of(ratios), ratios.size());
+          proven = far_faster(ratios) ||
+                   (gain > options_.proven_gain && more_than_luck(wins_of(ratios), ratios.size()));
         }
       } else {
         proven = true;  // it keeps the bound, as far as it was tried

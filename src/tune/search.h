@@ -77,7 +77,8 @@ struct SearchResult {
 bool more_than_luck(std::size_t wins, std::size_t passes);
 
 /// Never returns settings that were slower than those it began with, nor such that were faster by no more
-/// than luck gives; but what a group gives up need only be faster in most of five passes or more.
+/// than luck gives: by 15 % in each of two passes, or in so many that it is no luck. What a group gives up
+/// need only be faster in most of five passes or more.
 SearchResult search(const std::vector<Group>& groups, const Measure& measure, const SearchOptions& options);
 
 }  // namespace saccade::tune

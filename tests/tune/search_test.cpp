@@ -171,6 +171,18 @@ TEST(Search, NothingIsGivenUpUntried) {
   }
 }
 
+TEST(Search, WhatHoldsAJobBackMostIsGivenUpSoon) {
+  std::vector<Group> all = groups();
+  all.insert(all.begin(), Group{"defaults", {{{"threads", "default"}}}, true});
+  FakeMachine machine;
+  machine.frame = 0.065;  // a run takes 1.7 s and more
+  machine.noise = 0.03;
+  machine.factors = {{{"threads", "default"}, 0.5}};
+  const SearchResult result = search(all, machine.measure(), machine.options(60));
+  EXPECT_THAT(result.best, ElementsAre(Pair("threads", "default")));
+  EXPECT_GT(result.speed, 1.15);  // measured twice, on a machine that is slower now and then
+}
+
 TEST(Search, WhatIsGivenUpMayBreakABoundOrKeepIt) {
   std::vector<Group> all = groups();
   all.insert(all.begin(), Group{"defaults", {{{"threads", "default"}}}, true});
