@@ -122,6 +122,13 @@ def random_pictures():
     return (torch.randn(4, 3, 128, 128) * contrast + brightness,)
 
 
+def write_onnx(net, x, path, opset, axes=None):
+    # Newer PyTorch has two exporters; the older one is the one that all versions have, and it writes one file.
+    script = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
+    torch.onnx.export(net, (x,), str(path), opset_version=opset, input_names=["input"], output_names=["output"],
+                      do_constant_folding=True, dynamic_axes=axes, **script)
+
+
 def export(name, path, args):
     net = calibrated(lambda: MODELS[name](args.classes), random_pictures, args.seed)
     x = torch.randn(1, 3, args.size, args.size)
@@ -130,10 +137,7 @@ def export(name, path, args):
     if not bool(torch.isfinite(y).all()):
         raise SystemExit(f"{name}: the output is not finite")
     axes = {"input": {0: "batch"}, "output": {0: "batch"}} if args.dynamic_batch else None
-    # Newer PyTorch has two exporters; the older one is the one that all versions have.
-    script = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
-    torch.onnx.export(net, (x,), str(path), opset_version=args.opset, input_names=["input"], output_names=["output"],
-                      do_constant_folding=True, dynamic_axes=axes, **script)
+    write_onnx(net, x, path, args.opset, axes)
     params = sum(p.numel() for p in net.parameters())
     print(f"{path}: opset {args.opset}, input {list(x.shape)}, output {list(y.shape)}, {params / 1e6:.2f} M parameters, "
           f"largest output {float(y.abs().max()):.3g}", flush=True)

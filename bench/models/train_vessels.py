@@ -17,7 +17,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from export_models import UNet
+from export_models import UNet, write_onnx
 
 SPEC = """input:
   color: rgb
@@ -113,8 +113,7 @@ def main():
     net.load_state_dict(state if state is not None else net.state_dict())
     net.eval()
     args.outdir.mkdir(parents=True, exist_ok=True)
-    torch.onnx.export(net, (torch.zeros(1, 3, args.size, args.size),), str(args.outdir / "vessels.onnx"), opset_version=13,
-                      input_names=["input"], output_names=["output"], do_constant_folding=True)
+    write_onnx(net, torch.zeros(1, 3, args.size, args.size), args.outdir / "vessels.onnx", 13)
     (args.outdir / "vessels.yaml").write_text(SPEC)
     for folder in ("held", "held_labels"):
         (args.outdir / folder).mkdir(exist_ok=True)

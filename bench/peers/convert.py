@@ -30,10 +30,14 @@ def fold(source, target):
 
 
 class Pictures:
-    """Inputs to calibrate with: the comparison's own, brighter and darker."""
+    """Inputs to calibrate with: the network's own, else the comparison's, brighter and darker."""
 
-    def __init__(self, network, name):
+    def __init__(self, network, folder, name):
         import numpy
+        own = networks.calibration_inputs(network, folder)
+        if own:
+            self.feeds = iter([{name: numpy.array(values, numpy.float32).reshape(network.shape)} for values in own[:PICTURES]])
+            return
         x = numpy.array(networks.input_of(network), numpy.float32).reshape(*network.shape[2:], -1).transpose(2, 0, 1)[None]
         self.feeds = iter([{name: numpy.ascontiguousarray(numpy.roll(x, 37 * k, 3) * (0.8 + 0.15 * k))} for k in range(PICTURES)])
 
@@ -41,7 +45,7 @@ class Pictures:
         return next(self.feeds, None)
 
 
-def quantise(network, source, target):
+def quantise(network, models, source, target):
     """Per-channel weights, activations by their range: what ONNX Runtime and OpenVINO read as quantised networks."""
     import onnxruntime
     from onnxruntime import quantization
@@ -50,7 +54,7 @@ def quantise(network, source, target):
     with tempfile.TemporaryDirectory() as folder:
         prepared = str(pathlib.Path(folder) / "prepared.onnx")
         shape_inference.quant_pre_process(str(source), prepared, skip_symbolic_shape=True)
-        quantization.quantize_static(prepared, str(target), Pictures(network, name), quant_format=quantization.QuantFormat.QDQ,
+        quantization.quantize_static(prepared, str(target), Pictures(network, models, name), quant_format=quantization.QuantFormat.QDQ,
                                      per_channel=True, activation_type=quantization.QuantType.QUInt8,
                                      weight_type=quantization.QuantType.QInt8, calibrate_method=quantization.CalibrationMethod.MinMax)
 
@@ -99,7 +103,7 @@ def convert(network, folder):
     yield plain, lambda: fold(onnx, plain)
     if network.int8:
         int8, mnn8 = network.file(folder, "int8"), network.file(folder, "mnn8")
-        yield int8, lambda: quantise(network, onnx, int8)
+        yield int8, lambda: quantise(network, folder, onnx, int8)
         yield mnn8, lambda: to_mnn(plain, mnn8, "--weightQuantBits", "8")
     ncnn, mnn = network.file(folder, "ncnn"), network.file(folder, "mnn")
     yield ncnn, lambda: to_ncnn(network, plain, ncnn)
@@ -111,7 +115,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("networks", nargs="*")
     args = parser.parse_args()
-    for network in networks.by_name(args.networks) if args.networks else networks.NETWORKS:
+    for network in networks.by_name(args.networks) if args.networks else networks.BY_DEFAULT:
         if not network.file(args.folder, "onnx").is_file():
             print(f"convert: {network.name}: no {network.file(args.folder, 'onnx')}", file=sys.stderr)
             continue

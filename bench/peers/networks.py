@@ -21,6 +21,8 @@ class Network:
     tflite: str = None  # the file, where the network is published as TFLite
     int8: bool = False
     onnx: str = None    # another name than NAME.onnx, or a path
+    picture: str = None      # among the models: the input, where that is not the portrait
+    calibration: str = None  # a folder of pictures among the models: for int8 and auto, where that is not the input
 
     def file(self, folder, kind):
         """The model file of a kind that contenders read, or None where the network has none."""
@@ -41,9 +43,13 @@ NETWORKS = [
     Network("dlv3_mnv3", "DeepLabV3-MNv3", (1, 3, 512, 512), "normalised", int8=True),
     Network("dlv3_r50", "DeepLabV3-R50", (1, 3, 512, 512), "normalised", int8=True),
     Network("unet64", "U-Net-64", (1, 3, 512, 512), "normalised", int8=True),
+    Network("unet64_shapes", "U-Net-64, trained", (1, 3, 512, 512), "normalised", int8=True,
+            picture="unet64_shapes/held/05.ppm", calibration="unet64_shapes/calibration"),
     Network("u2netp", "U²-Netp 320²", (1, 3, 320, 320), "normalised"),
     Network("tail", "upsample 64²×21 → 512² + argmax", (1, 21, 64, 64), "logits"),
 ]
+
+BY_DEFAULT = [network for network in NETWORKS if network.calibration is None]  # the others are trained first
 
 
 def by_name(names):
@@ -99,11 +105,33 @@ def input_of(network, portrait=None):
     return array.array("f", pixels)
 
 
+def planes_of(values, channels):
+    """Elements in the order (pixel, channel) as channel after channel."""
+    return array.array("f", (values[k] for c in range(channels) for k in range(c, len(values), channels)))
+
+
+def calibration_inputs(network, models):
+    """Inputs from the pictures for calibration, each in the order (channel, pixel)."""
+    if network.calibration is None:
+        return []
+    return [planes_of(input_of(network, file), network.shape[1]) for file in sorted((models / network.calibration).glob("*.ppm"))]
+
+
+def write_calibration(network, folder, models):
+    """Writes them behind each other; returns the file, or None where the network has none."""
+    inputs = calibration_inputs(network, models)
+    if not inputs:
+        return None
+    path = folder / f"{network.name}.calibration.f32"
+    path.write_bytes(b"".join(values.tobytes() for values in inputs))
+    return path
+
+
 def write_input(network, folder, portrait=None):
     """Writes the input in both orders; returns {"nchw": (file, shape), "nhwc": (file, shape)}."""
     _, channels, height, width = network.shape
     last = input_of(network, portrait)
-    planes = array.array("f", (last[k] for c in range(channels) for k in range(c, len(last), channels)))
+    planes = planes_of(last, channels)
     files = {}
     for order, values, shape in (("nhwc", last, (1, height, width, channels)), ("nchw", planes, network.shape)):
         path = folder / f"{network.name}.{order}.f32"

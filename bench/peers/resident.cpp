@@ -2,12 +2,13 @@
 // in contender.py).
 //
 //   bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE]
-//                  [--max-mask-change SHARE] [--coarse yes]
+//                  [--max-mask-change SHARE] [--calibration FILE] [--coarse yes]
 //
 // With --coarse, bf16 takes the kernels that err more for all layers that can (CompileOptions::coarse). SHARE
-// of the mask's pixels may differ from those in fp32 with --precision auto, which is decided on the input.
-// FILE holds the elements of the first input, row-major in its own type; other inputs, and all without it,
-// are random.
+// of the mask's pixels may differ from those in fp32 with --precision auto, which is decided on the pictures
+// of
+// --calibration, one input after another, else on the input, as int8 is calibrated. The input's FILE holds
+// the elements of the first input, row-major in its own type; other inputs, and all without it, are random.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -37,7 +38,7 @@ using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 struct Options {
-  std::string model, precision = "fp32", input;
+  std::string model, precision = "fp32", input, calibration;
   double max_mask_change = 0.001;
   bool coarse = false;
   int threads = 1;
@@ -95,6 +96,20 @@ std::vector<Tensor> make_inputs(const Plan& plan, const std::string& file) {
   return inputs;
 }
 
+/// Any number of inputs, one behind the other.
+std::vector<std::vector<Tensor>> make_samples(const Plan& plan, const std::string& path) {
+  std::vector<std::vector<Tensor>> samples;
+  std::ifstream file(path, std::ios::binary);
+  while (file && file.peek() != std::ifstream::traits_type::eof()) {
+    samples.push_back(make_inputs(plan, ""));
+    Tensor& first = samples.back().front();
+    file.read(static_cast<char*>(first.raw()), static_cast<std::streamsize>(first.bytes()));
+    if (!file) throw std::runtime_error(path + ": does not hold a whole number of inputs");
+  }
+  if (samples.empty()) throw std::runtime_error(path + ": no inputs");
+  return samples;
+}
+
 /// Shares of the multiply-adds by the precision that a kernel's name ends in.
 Json executed_precision(const Plan& plan) {
   std::map<std::string, double> work;
@@ -139,6 +154,7 @@ class Resident {
 
   Json greeting() const {
     return {{"ready", true},
+            {"chosen", chosen_},
             {"version", "this build"},
             {"precision", executed_precision(plan_)},
             {"load_ms", load_ms_},
@@ -157,7 +173,7 @@ class Resident {
   }
 
  private:
-  static Plan compile(const Options& options) {
+  Plan compile(const Options& options) {
     CompileOptions wanted;
     wanted.max_isa = options.isa;
     const auto precision = parse_precision(options.precision);
@@ -168,11 +184,23 @@ class Resident {
       wanted.coarse = options.coarse;
       return model.compile(wanted);
     }
-    // Calibrated on the input that is timed: how long bytes take does not depend on their ranges.
-    const std::vector<std::vector<Tensor>> samples = {make_inputs(model.compile(wanted), options.input)};
+    // On the input that is timed where there is no other: how long bytes take does not depend on their
+    // ranges.
+    const Plan plan = model.compile(wanted);
+    const std::vector<std::vector<Tensor>> samples =
+        options.calibration.empty() ? std::vector<std::vector<Tensor>>{make_inputs(plan, options.input)}
+                                    : make_samples(plan, options.calibration);
     if (*precision == Precision::int8)
       return quantised(model, samples, {wanted, {}, options.threads}).compile(wanted);
     const Fastest chosen = fastest(model, samples, {wanted, options.max_mask_change, options.threads});
+    const PrecisionReport& report = chosen.report;
+    chosen_ = {{"used", precision_name(report.used)},
+               {"lowered", report.lowered},
+               {"coarse", report.coarse},
+               {"layers", report.layers},
+               {"mask_change", report.mask_change},
+               {"run_ms", report.run_ms},
+               {"fp32_run_ms", report.fp32_run_ms}};
     return chosen.model.compile(chosen.compile);
   }
 
@@ -190,6 +218,7 @@ class Resident {
 
   std::int64_t start_bytes_;
   Clock::time_point start_;
+  Json chosen_;  // what --precision auto came to
   Plan plan_;
   Context context_;
   double load_ms_;
@@ -222,6 +251,8 @@ bool parse(int argc, char** argv, Options& options) {
       options.precision = value;
     else if (key == "--input")
       options.input = value;
+    else if (key == "--calibration")
+      options.calibration = value;
     else if (key == "--coarse")
       options.coarse = value == "yes";
     else if (key == "--max-mask-change")
@@ -240,7 +271,7 @@ int main(int argc, char** argv) {
     if (!parse(argc, argv, options)) {
       std::fputs(
           "usage: bench_resident MODEL THREADS [--isa ISA] [--precision PRECISION] [--input FILE] "
-          "[--max-mask-change SHARE] [--coarse yes]\n",
+          "[--max-mask-change SHARE] [--calibration FILE] [--coarse yes]\n",
           stderr);
       return 2;
     }

@@ -84,6 +84,8 @@ class Group:
             file, precision = quantised, "fp32"
         order = "nhwc" if file.suffix == ".tflite" else "nchw"
         command = [self.args.resident, file, self.threads, "--precision", precision, "--input", self.inputs[order][0]]
+        if precision in ("int8", "auto") and self.inputs.get("calibration"):
+            command += ["--calibration", self.inputs["calibration"]]
         return Entry(OURS, self.kind, "default", command, dict(os.environ, **self.cap_of({"SACCADE_MAX_ISA": self.args.cap})))
 
     def cap_of(self, environment):
@@ -255,7 +257,8 @@ def default_classes(flags):
 def parse_arguments():
     root = measure.ROOT
     parser = argparse.ArgumentParser(description="Latency of networks, Saccade beside its peers, interleaved.")
-    parser.add_argument("--networks", default=",".join(n.name for n in networks.NETWORKS), help="comma-separated; all by default")
+    parser.add_argument("--networks", default=",".join(n.name for n in networks.BY_DEFAULT),
+                        help="comma-separated; by default all but those that are trained first: " + ", ".join(n.name for n in networks.NETWORKS))
     parser.add_argument("--model", type=pathlib.Path, help="a model file instead of the known networks; --shape says its input")
     parser.add_argument("--shape", default="1x3x512x512", help="batch, channels, height and width of --model's input")
     parser.add_argument("--threads", default="1,2")
@@ -321,7 +324,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         for network in args.networks:
-            inputs = networks.write_input(network, scratch, args.folder / networks.PORTRAIT)
+            inputs = networks.write_input(network, scratch, args.folder / (network.picture or networks.PORTRAIT))
+            inputs["calibration"] = networks.write_calibration(network, scratch, args.folder)
             reference = make_reference(network, args, scratch, inputs)
             for threads in args.threads:
                 for kind in args.classes:

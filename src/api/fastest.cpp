@@ -33,12 +33,10 @@ Fastest fastest(const Model& model, std::span<const std::vector<Tensor>> samples
   question.timing_threads = options.threads;
   quantise::Decision decision = quantise::decide(model.graph(), shapes, question);
   Fastest chosen{model, options.compile, std::move(decision.report)};
-  chosen.compile.precision = Precision::fp32;
-  if (decision.precision == Precision::int8) {
-    chosen.model = quantise::in_bytes(model, options.compile, decision.recipe);
-    return chosen;
-  }
-  chosen.compile.precision = decision.precision;
+  const bool bytes = decision.precision == Precision::int8;
+  if (bytes) chosen.model = quantise::in_bytes(model, options.compile, decision.recipe);
+  chosen.compile.precision = bytes ? decision.rest : decision.precision;
+  if (chosen.compile.precision != Precision::bf16) return chosen;
   chosen.compile.fp32_layers = std::move(decision.fp32_layers);
   chosen.compile.coarse = decision.coarse;
   chosen.compile.exact_layers = std::move(decision.exact_layers);

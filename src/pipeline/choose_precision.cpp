@@ -199,8 +199,11 @@ ChosenModel choose_precision(const Model& model, const ModelSpec& spec, const co
   if (decision->precision == Precision::int8) {
     chosen.model = quantise::in_bytes(model, options, decision->recipe);
     chosen.recipe = decision->recipe;
+    chosen.options.precision = decision->rest;
   } else {
     chosen.options.precision = decision->precision;
+  }
+  if (chosen.options.precision == Precision::bf16) {
     chosen.options.fp32_layers = decision->fp32_layers;
     chosen.options.coarse = decision->coarse;
     chosen.options.exact_layers = decision->exact_layers;

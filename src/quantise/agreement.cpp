@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "saccade/error.h"
 
 namespace saccade::quantise {
@@ -77,6 +80,51 @@ double changed_share(std::span<const std::int32_t> a, std::span<const std::int32
   std::size_t changed = 0;
   for (std::size_t i = 0; i < a.size(); ++i) changed += a[i] != b[i] ? 1 : 0;
   return a.empty() ? 0 : static_cast<double>(changed) / static_cast<double>(a.size());
+}
+
+Brink::Brink(const Tensor& output, const LabelRule& rule) : rule_(rule) {
+  labels_ = labels_of(output, rule);  // checks too
+  if (rule.kind == LabelRule::Kind::map) return;
+  const Planes p = planes_of(output, rule.axis);
+  const float* x = output.data<float>();
+  for (std::int64_t o = 0; o < p.outer; ++o)
+    for (std::int64_t i = 0; i < p.inner; ++i) {
+      const auto at = [&](std::int64_t channel) { return (o * p.channels + channel) * p.inner + i; };
+      Pixel pixel{at(rule.channel), -1, 0};
+      if (rule.kind == LabelRule::Kind::threshold) {
+        pixel.margin = x[pixel.winner] - rule.threshold;
+      } else {
+        const std::int64_t label = labels_[static_cast<std::size_t>(o * p.inner + i)];
+        pixel.winner = at(label);
+        for (std::int64_t c = 0; c < p.channels; ++c)
+          if (c != label && (pixel.other < 0 || x[at(c)] > x[pixel.other])) pixel.other = at(c);
+        pixel.margin = x[pixel.winner] - (pixel.other < 0 ? 0 : x[pixel.other]);
+      }
+      if (std::isfinite(pixel.margin)) pixels_.push_back(pixel);
+    }
+  labels_.clear();
+  const auto nearer = [](const Pixel& a, const Pixel& b) {
+    return std::fabs(a.margin) < std::fabs(b.margin);
+  };
+  const auto few =
+      static_cast<std::ptrdiff_t>(std::min(pixels_.size(), std::max<std::size_t>(100, pixels_.size() / 100)));
+  std::nth_element(pixels_.begin(), pixels_.begin() + few, pixels_.end(), nearer);
+  pixels_.resize(static_cast<std::size_t>(few));
+}
+
+double Brink::moved(const Tensor& output) const {
+  if (rule_.kind == LabelRule::Kind::map) return changed_share(labels_, labels_of(output, rule_));
+  const float* x = output.data<float>();
+  double sum = 0;
+  for (const Pixel& pixel : pixels_) {
+    const double now = pixel.other >= 0 ? double{x[pixel.winner]} - double{x[pixel.other]}
+                       : rule_.kind == LabelRule::Kind::threshold
+                           ? double{x[pixel.winner]} - double{rule_.threshold}
+                           : double{x[pixel.winner]};
+    const double moved = now - double{pixel.margin};
+    sum += moved * moved;
+  }
+  return pixels_.empty() ? 0 : sum / static_cast<double>(pixels_.size());
 }
 
 Overlap::Counts& Overlap::of(std::int32_t label) {

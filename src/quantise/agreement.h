@@ -31,6 +31,25 @@ std::vector<std::int32_t> labels_of(const Tensor& output, const LabelRule& rule)
 /// The share of pixels that differ. Both have as many.
 double changed_share(std::span<const std::int32_t> a, std::span<const std::int32_t> b);
 
+/// The pixels of an output that would be the first to change, and how far others move them.
+class Brink {
+ public:
+  /// Of 100 pixels the one that is nearest to changing. Throws as labels_of.
+  Brink(const Tensor& output, const LabelRule& rule);
+  /// Mean squared change of what decides over these pixels: errors that have nothing to do with each other
+  /// add up. Of class maps the share of all pixels that differ.
+  double moved(const Tensor& output) const;
+
+ private:
+  struct Pixel {
+    std::int64_t winner = 0, other = -1;  // offsets; -1: a number, which does not move
+    float margin = 0;
+  };
+  LabelRule rule_;
+  std::vector<Pixel> pixels_;
+  std::vector<std::int32_t> labels_;  // of class maps
+};
+
 /// Intersections and unions of each class over any number of pictures.
 class Overlap {
  public:

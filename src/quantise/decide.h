@@ -12,8 +12,8 @@
 #include "ir/graph.h"
 #include "quantise/agreement.h"
 #include "quantise/observe.h"
+#include "quantise/race.h"
 #include "quantise/recipe.h"
-#include "quantise/search.h"
 #include "saccade/precision.h"
 
 namespace saccade::quantise {
@@ -41,6 +41,7 @@ struct Question {
 
 struct Decision {
   Precision precision = Precision::fp32;  ///< fp32, bf16, or int8: then `recipe` makes the network
+  Precision rest = Precision::fp32;       ///< of int8: bf16 where that is what the other layers run in
   std::vector<std::string> fp32_layers;   ///< of bf16
   bool coarse = false;                    ///< of bf16, but for `exact_layers`
   std::vector<std::string> exact_layers;
@@ -55,10 +56,5 @@ Decision decide(const ir::Graph& graph, const std::vector<Shape>& input_shapes, 
 void write_decision(ArchiveWriter& out, const Decision& decision);
 /// Throws Error(io) for what is none.
 Decision read_decision(ArchiveReader& in);
-
-/// The recipe for a part of the layers that `whole` lowers; nothing where that part would need ranges that it
-/// does not have.
-std::optional<Recipe> part_of(const ir::Graph& prepared, const Recipe& whole,
-                              const std::vector<std::string>& fp32_layers);
 
 }  // namespace saccade::quantise

@@ -280,6 +280,14 @@ bool windows_side_by_side(const ir::Graph& graph, const Node& node) {
          node.text("auto_pad", "explicit") == "explicit" && node.integers("output_shape").empty();
 }
 
+ValueId moved_from(const Graph& graph, const Uses& uses, ValueId id) {
+  for (;;) {
+    const std::int64_t made = uses.producer(id);
+    if (made < 0 || !moves(graph.nodes[static_cast<std::size_t>(made)])) return id;
+    id = graph.nodes[static_cast<std::size_t>(made)].inputs[0];
+  }
+}
+
 std::optional<std::size_t> bound_behind(const ir::Graph& graph, const Uses& uses, std::size_t conv) {
   const ValueId result = graph.nodes[conv].outputs[0];
   if (!uses.single(result)) return std::nullopt;

@@ -51,6 +51,9 @@ std::vector<std::string> layers(const ir::Graph& prepared);
 /// Of a transposed convolution whose windows lie side by side.
 bool windows_side_by_side(const ir::Graph& graph, const ir::Node& node);
 
+/// The value whose elements these are, behind operators that only move them or choose among them.
+ir::ValueId moved_from(const ir::Graph& graph, const ir::Uses& uses, ir::ValueId id);
+
 /// A Relu or Clip that alone reads a convolution's result: it becomes a bound of the bytes.
 std::optional<std::size_t> bound_behind(const ir::Graph& graph, const ir::Uses& uses, std::size_t conv);
 

@@ -177,6 +177,18 @@ class Inputs(unittest.TestCase):
             self.assertEqual(last[c::3], planes[20 * c:20 * (c + 1)])
         self.assertGreater(len(set(last)), 50)
 
+    def test_calibration_is_on_the_networks_own_pictures(self):
+        network = networks.Network("n", "N", (1, 3, 1, 2), "picture", calibration="pictures")
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.assertIsNone(networks.write_calibration(network, folder, folder))
+            (folder / "pictures").mkdir()
+            for k in (1, 0):
+                (folder / f"pictures/{k}.ppm").write_bytes(b"P6\n2 1\n255\n" + bytes([51 * k, 51, 102, 51 * k, 153, 204]))
+            values = networks.array.array("f", networks.write_calibration(network, folder, folder).read_bytes())
+        self.assertEqual([round(5 * v) for v in values], [0, 0, 1, 3, 2, 4] + [1, 1, 1, 3, 2, 4])
+        self.assertNotIn("unet64_shapes", [n.name for n in networks.BY_DEFAULT])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

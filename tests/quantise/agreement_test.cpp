@@ -40,6 +40,32 @@ TEST(Labels, OfMapsAreTheMap) {
   EXPECT_THROW(labels_of(Tensor::of<std::int64_t>({1}, {1}), {}), Error);
 }
 
+TEST(Brink, MeasuresOnlyPixelsThatCouldChange) {
+  // 20000 pixels of two classes; the 200 with the smallest margins are the first ones.
+  Tensor t = Tensor::zeros(DType::f32, {1, 3, 100, 200});
+  float* x = t.data<float>();
+  for (int i = 0; i < 20000; ++i) x[i] = 1 + 0.01f * static_cast<float>(i), x[20000 + i] = 1;
+  const LabelRule rule{.kind = Kind::classes};
+  const Brink brink(t, rule);
+  EXPECT_EQ(brink.moved(t), 0);
+  Tensor far = t.clone(), near = t.clone();
+  for (int i = 300; i < 20000; ++i) far.data<float>()[i] += 5;
+  EXPECT_EQ(brink.moved(far), 0);
+  for (int i = 0; i < 20000; ++i) near.data<float>()[20000 + i] += 0.5f;
+  EXPECT_NEAR(brink.moved(near), 0.25, 1e-6);
+  for (int i = 0; i < 20000; ++i) near.data<float>()[i] += 0.5f;  // both classes: nothing moves
+  EXPECT_NEAR(brink.moved(near), 0, 1e-6);
+}
+
+TEST(Brink, OfThresholdsAndMaps) {
+  const Tensor p = Tensor::of<float>({1, 1, 1, 3}, {0.4f, 0.6f, 0.5f});
+  const Brink brink(p, {});
+  EXPECT_NEAR(brink.moved(Tensor::of<float>({1, 1, 1, 3}, {0.7f, 0.6f, 0.5f})), 0.03, 1e-6);
+  const LabelRule rule{.kind = Kind::map};
+  const Brink map(Tensor::of<std::int32_t>({1, 2, 2}, {0, 1, 2, 3}), rule);
+  EXPECT_EQ(map.moved(Tensor::of<std::int32_t>({1, 2, 2}, {0, 1, 2, 0})), 0.25);
+}
+
 TEST(Agreement, ChangedShare) {
   EXPECT_EQ(changed_share(Labels{0, 1, 2, 3}, Labels{0, 1, 1, 3}), 0.25);
   EXPECT_EQ(changed_share({}, {}), 0);

@@ -8,7 +8,12 @@
 #include "cpu/target.h"
 #include "networks.h"
 #include "quantise/calibrate.h"
+#include "quantise/mix.h"
 #include "quantise/selection.h"
+#include "quantise/sensitivity.h"
+#include "quantise/variants.h"
+#include "runtime/context.h"
+#include "runtime/plan.h"
 #include "saccade/error.h"
 
 namespace saccade::quantise {
@@ -66,26 +71,51 @@ struct Sensitive {
   }
 };
 
+Question question(const Sensitive& s, Precision asked) {
+  Question q;
+  q.asked = asked;
+  q.rule = s.rule;
+  q.calibration = s.samples;
+  q.measured = testing::smooth_samples(kPicture, 2, 77);
+  q.machine = machine();
+  return q;
+}
+
 TEST(Decide, TheBudgetLoopFindsThePlantedLayers) {
   const Sensitive s;
   ASSERT_EQ(s.names.size(), 7u);
-  const double all = s.change({});
-  std::vector<LayerGain> gains;
-  for (const std::string& name : s.names) {
-    const Recipe alone = *part_of(s.ready, s.whole, s.others(name));
-    gains.push_back(
-        {name, relative_error(run_all(apply(s.ready, alone), s.samples, machine()), s.expected), 1});
-  }
-  const Names order = reverting_order(gains);
-  EXPECT_THAT(Names(order.begin(), order.begin() + 2),
-              ::testing::UnorderedElementsAre(s.names[3], s.names[4]));
-  const double without = s.change({s.names[3], s.names[4]});
+  const Question q = question(s, Precision::automatic);
+  const std::vector<Shape> shapes{kPicture};
+  Variants variants(s.graph, shapes, q);
+  variants.allow_bytes();
+  const Variant exact = *variants.make(variants.all(Level::fp32));
+  Sensitivity sensitivity(variants, q, q.measured, exact);
+  std::vector<LayerWays> layers;
+  std::vector<std::size_t> places;  // of s.names
+  for (const std::string& name : s.names)
+    for (std::size_t i = 0; i < variants.names().size(); ++i)
+      if (variants.names()[i] == name) {
+        places.push_back(i);
+        layers.push_back({name, {{2, 0}, {1, sensitivity.error(i, Level::int8)}}});
+      }
+  ASSERT_EQ(layers.size(), 7u);
+  const std::vector<Retreat> steps = retreats(layers);
+  EXPECT_THAT((std::vector<std::size_t>{steps[0].layer, steps[1].layer}),
+              ::testing::UnorderedElementsAre(3, 4));
+  const double all = s.change({}), without = s.change({s.names[3], s.names[4]});
   ASSERT_LT(without, 0.5 * all);
   const double budget = (without + all) / 2;
-  const auto reverted = revert_until(order, [&](const Names& single) { return s.change(single) <= budget; });
-  ASSERT_TRUE(reverted);
-  EXPECT_LE(reverted->size(), 2u);
-  EXPECT_LE(s.change(*reverted), budget);
+  const auto single = [&](const Mix& mix) {
+    Names names;
+    for (std::size_t i = 0; i < mix.size(); ++i)
+      if (mix[i] == 0) names.push_back(layers[i].name);
+    return names;
+  };
+  const auto found = find_mix(
+      layers, [&](const Mix& mix) { return s.change(single(mix)) <= budget; }, 20);
+  ASSERT_TRUE(found);
+  EXPECT_LE(single(found->mix).size(), 2u);
+  EXPECT_LE(s.change(single(found->mix)), budget);
 }
 
 TEST(Decide, PartsOfARecipeAreThoseOfACalibration) {
@@ -101,14 +131,24 @@ TEST(Decide, PartsOfARecipeAreThoseOfACalibration) {
   EXPECT_EQ(part.corrections.size(), anew.corrections.size());
 }
 
-Question question(const Sensitive& s, Precision asked) {
-  Question q;
-  q.asked = asked;
-  q.rule = s.rule;
-  q.calibration = s.samples;
-  q.measured = testing::smooth_samples(kPicture, 2, 77);
-  q.machine = machine();
-  return q;
+TEST(Decide, PartsRoundWhatWasMovedAsTheWholeDid) {
+  testing::ConvMaker m;
+  auto x = m.relu(m.fair_conv(m.input("picture", kPicture), 8, 8));
+  x = m.node(
+      "MaxPool", {x},
+      {{"kernel_shape", std::vector<std::int64_t>{2, 2}}, {"strides", std::vector<std::int64_t>{2, 2}}});
+  x = m.relu(m.fair_conv(x, 8, 8));
+  const ir::Graph graph = m.finish({m.fair_conv(x, 8, 3, 1)}), ready = prepare(graph, {kPicture});
+  const std::vector<Sample> samples = testing::smooth_samples(kPicture, 2);
+  const Recipe whole = calibrate(ready, samples, machine()).recipe;
+  const Names names = layers(ready);
+  ASSERT_EQ(names.size(), 2u);
+  const std::optional<Recipe> part = part_of(ready, whole, {names[0]});  // the pool is of floats now
+  ASSERT_TRUE(part);
+  const double error =
+      relative_error(run_all(apply(ready, *part), samples, machine()), run_all(ready, samples, machine()));
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 1e-3);
 }
 
 TEST(Decide, BytesAsAskedSayWhatTheyChange) {
@@ -188,6 +228,79 @@ TEST(Decide, NetworksWithoutKernelsOfBytesStayAsTheyAre) {
   EXPECT_THROW(decide(graph, {{1, 3, 8, 8}}, q), Error);
   q.calibration.clear();
   EXPECT_THROW(decide(graph, {{1, 3, 8, 8}}, q), Error);
+}
+
+/// Masks of a decision, made anew, beside those of the network itself.
+double change_by(const Decision& decision, const ir::Graph& graph, const Shape& picture, const Question& q) {
+  compiler::Options options;
+  options.isa = q.machine.isa;
+  options.input_shapes = {picture};
+  const auto exact = runtime::plan_graph(graph, *q.machine.target, options);
+  const bool bytes = decision.precision == Precision::int8;
+  options.precision = bytes ? decision.rest : decision.precision;
+  options.fp32_layers = decision.fp32_layers;
+  options.coarse = decision.coarse;
+  options.exact_layers = decision.exact_layers;
+  const auto chosen = runtime::plan_graph(bytes ? apply(prepare(graph, {picture}), decision.recipe) : graph,
+                                          *q.machine.target, options);
+  runtime::ContextImpl a(exact, 1), b(chosen, 1);
+  double sum = 0;
+  for (const Sample& sample : q.measured)
+    sum += changed_share(labels_of(a.run(sample)[0], q.rule), labels_of(b.run(sample)[0], q.rule));
+  return sum / static_cast<double>(q.measured.size());
+}
+
+TEST(Decide, WhatIsReportedIsTrueAndWithinTheBudget) {
+  testing::ConvMaker m;
+  const Shape picture{1, 32, 64, 64};
+  auto x = m.input("picture", picture);
+  for (int i = 0; i < 4; ++i) x = m.relu(m.fair_conv(x, 32, 32));
+  const ir::Graph graph = m.finish({m.fair_conv(x, 32, 3, 1)});
+  Question q;
+  q.rule.kind = LabelRule::Kind::classes;
+  q.calibration = testing::smooth_samples(picture, 2);
+  q.measured = testing::smooth_samples(picture, 3, 5);
+  q.machine = machine();
+  for (const double budget : {0.0, 0.002, 0.01, 1.0}) {
+    q.budget.mask_change = budget;
+    const Decision decision = decide(graph, {picture}, q);
+    EXPECT_LE(decision.report.mask_change, budget);
+    EXPECT_DOUBLE_EQ(change_by(decision, graph, picture, q), decision.report.mask_change) << budget;
+  }
+}
+
+TEST(Variants, MixAllLevels) {
+  const bool halves = active_isa() >= Isa::avx512_bf16;  // else bf16 is storage, and nothing coarse
+  testing::ConvMaker m;
+  const Shape picture{1, 64, 64, 64};
+  auto x = m.input("picture", picture);
+  for (int i = 0; i < 5; ++i) x = m.relu(m.fair_conv(x, 64, 64));
+  const ir::Graph graph = m.finish({m.fair_conv(x, 64, 3, 1)});
+  Question q;
+  q.rule.kind = LabelRule::Kind::classes;
+  q.calibration = testing::smooth_samples(picture, 2);
+  q.machine = machine();
+  const std::vector<Shape> shapes{picture};
+  Variants variants(graph, shapes, q);
+  variants.allow_bytes();
+  variants.allow_halves();
+  ASSERT_EQ(variants.names().size(), 6u);
+  EXPECT_EQ(variants.count(Level::int8), 5);
+  EXPECT_EQ(variants.count(Level::bf16), 6);
+  EXPECT_EQ(variants.allows(Level::coarse), halves);
+  const Level coarse = variants.allows(2, Level::coarse) ? Level::coarse : Level::bf16;
+  const Levels levels{Level::int8, Level::int8, coarse, Level::bf16, Level::fp32, Level::fp32};
+  const std::optional<Variant> mixed = variants.make(levels);
+  ASSERT_TRUE(mixed);
+  EXPECT_EQ(mixed->precision, Precision::int8);
+  EXPECT_EQ(mixed->rest, Precision::bf16);
+  EXPECT_EQ(mixed->count(Level::int8), 2);
+  const Variant exact = *variants.make(variants.all(Level::fp32));
+  runtime::ContextImpl a(exact.plan, 1), b(mixed->plan, 1);
+  const double error = relative_error(std::vector<Sample>{b.run(q.calibration[0])},
+                                      std::vector<Sample>{a.run(q.calibration[0])});
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 1e-3);
 }
 
 TEST(Decide, LabelsAreCompared) {

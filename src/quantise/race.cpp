@@ -1,45 +1,9 @@
-#include "quantise/search.h"
+#include "quantise/race.h"
 
 #include <algorithm>
 #include <cstddef>
 
 namespace saccade::quantise {
-
-std::vector<std::string> reverting_order(std::vector<LayerGain> layers) {
-  std::stable_sort(layers.begin(), layers.end(), [](const LayerGain& a, const LayerGain& b) {
-    const bool a_saves = a.time <= 0, b_saves = b.time <= 0;
-    if (a_saves != b_saves) return a_saves;
-    if (a_saves) return a.error > b.error;
-    return a.error * b.time > b.error * a.time;
-  });
-  std::vector<std::string> order;
-  for (LayerGain& layer : layers) order.push_back(std::move(layer.name));
-  return order;
-}
-
-std::optional<std::vector<std::string>> revert_until(
-    const std::vector<std::string>& order, const std::function<bool(const std::vector<std::string>&)>& fits) {
-  const auto beginning = [&](std::size_t count) {
-    return std::vector<std::string>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
-  };
-  if (order.empty()) return std::nullopt;
-  if (fits({})) return beginning(0);
-  std::size_t low = 0, high = order.size();  // does not fit; would
-  // Most errors come from few layers: small numbers are tried first.
-  for (std::size_t next = 1; next < high; next *= 2) {
-    if (fits(beginning(next))) {
-      high = next;
-      break;
-    }
-    low = next;
-  }
-  while (high - low > 1) {
-    const std::size_t middle = low + (high - low) / 2;
-    (fits(beginning(middle)) ? high : low) = middle;
-  }
-  if (high == order.size()) return std::nullopt;
-  return beginning(high);
-}
 
 Race::Race(Clock clock) : clock_(std::move(clock)) {
   if (!clock_)

@@ -1,28 +1,12 @@
-// Which layers go back to single precision, and whether the rest is worth it.
+// Which of several ways to do the same is fastest, in spite of noise.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace saccade::quantise {
-
-/// What it would change if a layer went back to single precision.
-struct LayerGain {
-  std::string name;
-  double error = 0;  ///< that goes away
-  double time = 0;   ///< that it costs; 0 or less: it saves time
-};
-
-/// Layers in the order in which they go back: those that save time first, then by error for time.
-std::vector<std::string> reverting_order(std::vector<LayerGain> layers);
-
-/// The shortest beginning of `order` with which `fits` holds, found by halving; nothing where only all of it
-/// would do, which leaves nothing to lower. `fits` is asked about ten times.
-std::optional<std::vector<std::string>> revert_until(
-    const std::vector<std::string>& order, const std::function<bool(const std::vector<std::string>&)>& fits);
 
 /// Median times of several ways to do the same, run in turns so that what disturbs the machine disturbs all.
 class Race {

@@ -1,50 +1,15 @@
-#include "quantise/search.h"
+#include "quantise/race.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <set>
+#include <functional>
+#include <memory>
+#include <vector>
 
 namespace saccade::quantise {
 namespace {
 
 using std::chrono::nanoseconds;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using Names = std::vector<std::string>;
-
-TEST(RevertingOrder, IsByErrorForTime) {
-  EXPECT_THAT(
-      reverting_order(
-          {{"cheap", 1, 1}, {"harmless", 0.1, 1}, {"dear", 2, 10}, {"free", 0.01, -1}, {"bad", 9, 3}}),
-      ElementsAre("free", "bad", "cheap", "dear", "harmless"));
-}
-
-TEST(RevertUntil, FindsTheShortestBeginningThatFits) {
-  Names order;
-  for (int i = 0; i < 57; ++i) order.push_back(std::to_string(i));
-  for (std::size_t needed = 0; needed < order.size(); ++needed) {
-    int asked = 0;
-    const auto found = revert_until(order, [&](const Names& reverted) {
-      ++asked;
-      return reverted.size() >= needed;
-    });
-    ASSERT_TRUE(found) << needed;
-    EXPECT_EQ(*found, Names(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(needed)));
-    EXPECT_LE(asked, 13);
-  }
-}
-
-TEST(RevertUntil, GivesUpWhereNothingWouldBeLeft) {
-  const Names order{"a", "b", "c"};
-  EXPECT_FALSE(revert_until(order, [](const Names& reverted) { return reverted.size() == 3; }));
-  EXPECT_FALSE(revert_until(order, [](const Names&) { return false; }));
-  EXPECT_FALSE(revert_until({}, [](const Names&) { return true; }));
-  const auto one = revert_until({"a"}, [](const Names&) { return true; });
-  ASSERT_TRUE(one);
-  EXPECT_THAT(*one, IsEmpty());
-}
 
 /// A clock that only runs while somebody runs.
 struct Track {
