@@ -106,7 +106,8 @@ class Optimizer {
 
   OptimizeReport search() {
     // The first run also decides what later ones find in caches, and whether there is a video at all.
-    const JobReport first = run(job_, std::min<std::int64_t>(kFirstFrames, options_.max_frames));
+    const JobReport first =
+        run(job_, std::min<std::int64_t>(kFirstFrames, options_.max_frames), options_.budget_seconds);
     if (first.frames < 2) {
       throw Error(ErrorCode::unsupported, job_.input.string() +
                                               ": is a single picture, which is over at once: there is "
@@ -125,7 +126,10 @@ class Optimizer {
         groups.insert(groups.begin(), Group{"found before", {std::move(known)}});
     }
     const SearchResult found = tune::search(
-        groups, [&](const Settings& settings, std::int64_t frames) { return measure(settings, frames); },
+        groups,
+        [&](const Settings& settings, std::int64_t frames, double seconds) {
+          return measure(settings, frames, seconds);
+        },
         search);
     if (memory_.keep && found.complete) memory_.keep(first, found.best);
     OptimizeReport report;
@@ -166,9 +170,9 @@ class Optimizer {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  JobReport run(JobOptions job, std::int64_t frames) {
+  JobReport run(JobOptions job, std::int64_t frames, double seconds) {
     job.frames = frames;
-    const Deadline deadline(std::max(1.0, options_.budget_seconds - elapsed()), callbacks_.cancel);
+    const Deadline deadline(std::max(1.0, seconds), callbacks_.cancel);
     JobCallbacks callbacks;
     callbacks.cancel = &deadline.flag();
     JobReport report = run_(job, callbacks);
@@ -177,14 +181,14 @@ class Optimizer {
     return report;
   }
 
-  Measured measure(const Settings& settings, std::int64_t frames) {
+  Measured measure(const Settings& settings, std::int64_t frames, double seconds) {
     if (callbacks_.trial) callbacks_.trial(settings, elapsed());
     const JobOptions job = applied(job_, settings);
     Measured measured;
     const bool memory_known = options_.max_memory <= 0 || forget_peak_memory();
     JobReport report;
     try {
-      report = run(job, frames);
+      report = run(job, frames, seconds);
     } catch (const Error& e) {
       // Without changes the job itself is at fault, and nothing can be measured.
       if (settings.empty() || e.code() == ErrorCode::interrupted) {

@@ -87,9 +87,9 @@ class Searcher {
     return elapsed() + cost <= until;
   }
 
-  Measured timed(const Settings& settings, std::int64_t frames, Contender& contender) {
+  Measured timed(const Settings& settings, std::int64_t frames, double until, Contender& contender) {
     const double before = now_();
-    Measured measured = measure_(settings, frames);
+    Measured measured = measure_(settings, frames, std::max(0.0, until - elapsed()));
     contender.cost = now_() - before;
     contender.cost_frames = frames;
     contender.frames += frames;
@@ -140,14 +140,14 @@ class Searcher {
   bool pass(Contender& base, std::vector<Contender>& alive, std::int64_t frames, double until, bool first) {
     // Each pass begins elsewhere, so that none always follows the same one.
     if (!affordable(base, frames, until)) return end(first);
-    const Measured reference = timed(base_, frames, base);
+    const Measured reference = timed(base_, frames, until, base);
     if (base_.empty()) result_.start_refused = reference.refused;
     base_seconds_ = reference.refused.empty() ? reference.seconds : 0;
     std::rotate(alive.begin(), alive.begin() + static_cast<std::ptrdiff_t>(alive.size() / 2), alive.end());
     for (Contender& contender : alive) {
       if (!affordable(contender, frames, until)) return end(first);
       Tried& line = result_.tried[contender.tried];
-      const Measured measured = timed(line.settings, frames, contender);
+      const Measured measured = timed(line.settings, frames, until, contender);
       line.frames = contender.frames;
       if (!measured.refused.empty()) {
         line.verdict = "refused: " + measured.refused;
@@ -195,7 +195,8 @@ class Searcher {
       double times[2] = {};
       for (std::size_t k = 0; k < 2; ++k) {
         const std::size_t which = (ratios.size() + k) % 2;
-        const Measured measured = timed(which == 1 ? second : first, frames, contenders[which]);
+        const Measured measured =
+            timed(which == 1 ? second : first, frames, options_.budget_seconds, contenders[which]);
         if (!measured.refused.empty()) return {{}, measured.refused, false};
         times[which] = measured.seconds;
       }
@@ -226,7 +227,7 @@ class Searcher {
       result_.tried.push_back(std::move(line));
       return;
     }
-    const Measured reference = timed({}, options_.first_frames, start);
+    const Measured reference = timed({}, options_.first_frames, options_.budget_seconds, start);
     if (!reference.refused.empty()) {
       result_.start_refused = reference.refused;
       return search_group(group, until);

@@ -36,8 +36,9 @@ struct Measured {
   std::string note;     ///< for the report: what they cost beside time
 };
 
-/// Runs `frames` frames with those settings. Throws to end the search.
-using Measure = std::function<Measured(const Settings& settings, std::int64_t frames)>;
+/// Runs `frames` frames with those settings; a run that takes more than `seconds` is to be given up, and
+/// refused. Throws to end the search.
+using Measure = std::function<Measured(const Settings& settings, std::int64_t frames, double seconds)>;
 
 struct SearchOptions {
   double budget_seconds = 60;  ///< no measurement is begun that would end behind it, as far as can be told

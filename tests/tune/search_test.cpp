@@ -35,7 +35,7 @@ struct FakeMachine {
     return time;
   }
   Measure measure() {
-    return [this](const Settings& settings, std::int64_t frames) {
+    return [this](const Settings& settings, std::int64_t frames, double /*seconds*/) {
       ++runs;
       // The machine is slower for a while, now and then, and every run has a noise of its own.
       const double slow = std::fmod(clock, 20) < 7 ? 1.6 : 1.0;
@@ -199,8 +199,8 @@ TEST(Search, WhatIsGivenUpMayBreakABoundOrKeepIt) {
   search_options.enough_seconds = 1;
   result = search(
       all,
-      [&](const Settings& settings, std::int64_t frames) {
-        Measured measured = inner(settings, frames);
+      [&](const Settings& settings, std::int64_t frames, double seconds) {
+        Measured measured = inner(settings, frames, seconds);
         if (settings.empty()) measured.refused = "takes 900 MB";
         return measured;
       },
@@ -255,8 +255,8 @@ TEST(Search, BoundsRefuseCandidatesAndRescueTheDefault) {
   FakeMachine small;
   small.factors = {{{"streams", "1"}, 1.5}};
   const Measure inner = small.measure();
-  const Measure bounded = [&](const Settings& settings, std::int64_t frames) {
-    Measured measured = inner(settings, frames);
+  const Measure bounded = [&](const Settings& settings, std::int64_t frames, double seconds) {
+    Measured measured = inner(settings, frames, seconds);
     const bool fits =
         !settings.empty() && settings.front() == std::pair<std::string, std::string>("streams", "1");
     if (!fits) measured.refused = "too much memory";
@@ -273,7 +273,7 @@ TEST(Search, NothingToTryAndFailures) {
   SearchResult result = search({}, machine.measure(), machine.options(60));
   EXPECT_THAT(result.best, IsEmpty());
   EXPECT_EQ(machine.runs, 0);
-  const Measure broken = [](const Settings&, std::int64_t) -> Measured {
+  const Measure broken = [](const Settings&, std::int64_t, double) -> Measured {
     throw std::runtime_error("no input");
   };
   EXPECT_THROW(search(groups(), broken, machine.options(60)), std::runtime_error);
