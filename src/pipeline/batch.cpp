@@ -167,7 +167,8 @@ void Batch::run_job_of(BatchResult& result) {
     std::filesystem::create_directories(job.output.parent_path());
     if (!job.mask_output.empty()) {
       std::filesystem::create_directories(job.mask_output.parent_path());
-      job.resume = job.resume && job.resumable;  // only leaves out what is done
+      // Alone it leaves out what is done, since not all kinds of masks can be made in parts.
+      job.resume = job.resume && (job.resumable || has_journal(job.output));
     }
     JobCallbacks callbacks;
     callbacks.cancel = callbacks_.cancel;

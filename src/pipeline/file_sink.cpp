@@ -19,7 +19,7 @@ void FileSink::copy(media::PacketPtr packet) {
   muxer_.write_copy(std::move(packet));
 }
 
-void FileSink::write(const AVFrame& picture) {
+void FileSink::write(const AVFrame& picture, media::FramePtr /*mask*/) {
   {
     const trace::StageClock::Scope timing(clocks_.encode);
     encoder_.send(&picture);

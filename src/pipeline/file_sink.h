@@ -18,7 +18,7 @@ class FileSink : public VideoSink {
            StageClocks& clocks);
 
   void copy(media::PacketPtr packet) override;
-  void write(const AVFrame& picture) override;
+  void write(const AVFrame& picture, media::FramePtr mask) override;
   void cut(std::int64_t microseconds) override { muxer_.cut(microseconds); }
   SinkResult finish(bool interrupted) override;
   std::vector<std::string> notices() const override { return muxer_.notices(); }

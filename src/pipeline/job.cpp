@@ -250,8 +250,11 @@ void check_options(const JobOptions& options) {
           fmt::format("segment length {} is not a number of seconds above 0", options.segment_seconds));
   struct stat info {};
   if (!options.mask_output.empty() && ::stat(options.mask_output.c_str(), &info) == 0 &&
-      !S_ISDIR(info.st_mode))
-    media::OutputFile::require_free(options.mask_output, {options.overwrite, files_to_protect(options)});
+      !S_ISDIR(info.st_mode)) {
+    const bool made = options.resume && made_masks(options.output, options.mask_output);
+    media::OutputFile::require_free(options.mask_output,
+                                    {options.overwrite || made, files_to_protect(options)});
+  }
   if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode)) {
     const bool finished = options.resume && was_finished(options.output);

@@ -89,13 +89,33 @@ nlohmann::json identity_of_options(const JobOptions& o) {
 
 }  // namespace
 
+namespace {
+
+nlohmann::json identity_of_encoder(const AVCodecContext& encoder) {
+  const std::span extradata(
+      reinterpret_cast<const std::byte*>(encoder.extradata),
+      encoder.extradata != nullptr ? static_cast<std::size_t>(encoder.extradata_size) : 0);
+  return {{"name", encoder.codec->name},
+          {"threads", encoder.thread_count},
+          {"size", fmt::format("{}x{}", encoder.width, encoder.height)},
+          {"pixel_format", av_get_pix_fmt_name(encoder.pix_fmt)},
+          {"time_base", fraction(encoder.time_base)},
+          {"header", Sha256::hex(extradata)}};
+}
+
+}  // namespace
+
+nlohmann::json identity_of_masks(const JobOptions& options, const ResultPlan& plan,
+                                 const AVCodecContext& encoder) {
+  return {{"encoder", identity_of_encoder(encoder)},
+          {"container", plan.container->name},
+          {"depth", options.mask_depth}};
+}
+
 nlohmann::json identity_of(const JobState& state, const ResultPlan& plan, const AVCodecContext& encoder) {
   nlohmann::json libraries = nlohmann::json::object();
   for (const media::LibraryVersion& library : media::library_versions())
     libraries[library.name] = library.version;
-  const std::span extradata(
-      reinterpret_cast<const std::byte*>(encoder.extradata),
-      encoder.extradata != nullptr ? static_cast<std::size_t>(encoder.extradata_size) : 0);
   nlohmann::json identity = {
       {"saccade", {{"version", SACCADE_VERSION}, {"build", platform::build_id()}}},
       {"ffmpeg", libraries},
@@ -103,13 +123,7 @@ nlohmann::json identity_of(const JobState& state, const ResultPlan& plan, const 
       {"options", identity_of_options(state.options)},
       {"model", state.network_identity.empty() ? state.network.identity() : state.network_identity},
       {"isa", isa_name(state.isa)},
-      {"encoder",
-       {{"name", encoder.codec->name},
-        {"threads", encoder.thread_count},
-        {"size", fmt::format("{}x{}", encoder.width, encoder.height)},
-        {"pixel_format", av_get_pix_fmt_name(encoder.pix_fmt)},
-        {"time_base", fraction(encoder.time_base)},
-        {"header", Sha256::hex(extradata)}}},
+      {"encoder", identity_of_encoder(encoder)},
       {"container", plan.container->name}};
   if (has_background_file(state.options)) identity["background"] = identity_of_file(state.options.background);
   return identity;

@@ -21,12 +21,14 @@ namespace {
 constexpr int kFormat = 1;
 constexpr const char* kJournal = "journal.json";
 constexpr const char* kSegmentStem = "segment-";
+constexpr const char* kMasksStem = "masks-";
 constexpr const char* kSegmentExtension = ".packets";
 
 bool is_ours(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
-  return name == kJournal || name == "journal.json.new" || name == "whole" ||
-         (name.starts_with(kSegmentStem) && name.ends_with(kSegmentExtension));
+  return name == kJournal || name == "journal.json.new" || name == "whole" || name == "whole-masks" ||
+         ((name.starts_with(kSegmentStem) || name.starts_with(kMasksStem)) &&
+          name.ends_with(kSegmentExtension));
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& target) {
@@ -34,11 +36,27 @@ std::filesystem::path folder_of(const std::filesystem::path& target) {
   return file.parent_path() / (file.filename().string() + ".resume");
 }
 
-/// What a journal says of the result, if it has got so far.
-std::optional<media::FileIdentity> result_in(const nlohmann::json& journal) {
-  if (!journal.contains("result")) return std::nullopt;
-  const nlohmann::json& result = journal.at("result");
+constexpr const char* kResults[] = {"result", "masks_result"};
+
+/// What a journal says of an output, if it has got so far.
+std::optional<media::FileIdentity> result_in(const nlohmann::json& journal, std::size_t output) {
+  if (!journal.contains(kResults[output])) return std::nullopt;
+  const nlohmann::json& result = journal.at(kResults[output]);
   return media::FileIdentity{result.at("inode"), result.at("bytes")};
+}
+
+/// Whether the journal beside a target says that `file` is this output.
+bool says_made(const std::filesystem::path& target, std::size_t output, const std::filesystem::path& file) {
+  if (!has_journal(target)) return false;
+  try {
+    const nlohmann::json journal = nlohmann::json::parse(read_text(folder_of(target) / kJournal));
+    const std::optional<media::FileIdentity> result = result_in(journal, output);
+    return result && result == media::identity_of_file(file);
+  } catch (const nlohmann::json::exception&) {
+    return false;  // what is wrong is said when it is read for good
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what, int error) {
@@ -115,8 +133,8 @@ WorkFolder::~WorkFolder() {
 
 bool WorkFolder::has_journal() const { return ::access(journal().c_str(), F_OK) == 0; }
 
-std::filesystem::path WorkFolder::segment(std::size_t number) const {
-  return path_ / fmt::format("{}{:06}{}", kSegmentStem, number, kSegmentExtension);
+std::filesystem::path WorkFolder::segment(std::size_t number, std::size_t output) const {
+  return path_ / fmt::format("{}{:06}{}", output == 0 ? kSegmentStem : kMasksStem, number, kSegmentExtension);
 }
 
 void WorkFolder::remove() noexcept {
@@ -146,8 +164,9 @@ std::vector<std::string> differences(const nlohmann::json& then, const nlohmann:
   return lines;
 }
 
-Journal::Journal(WorkFolder& folder, const nlohmann::json& identity)
-    : folder_(folder), identity_(std::make_unique<nlohmann::json>(identity)) {
+Journal::Journal(WorkFolder& folder, const nlohmann::json& identity,
+                 std::vector<std::filesystem::path> outputs)
+    : folder_(folder), identity_(std::make_unique<nlohmann::json>(identity)), outputs_(std::move(outputs)) {
   if (folder_.has_journal()) {
     read();
   } else {
@@ -177,24 +196,32 @@ void Journal::read() {
     }
     complete_ = journal.at("complete");
     cut_ = journal.at("cut");
-    result_ = result_in(journal);
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      if (const auto result = result_in(journal, i)) results_.push_back(*result);
+    }
     for (const nlohmann::json& each : journal.at("segments")) {
-      segments_.push_back({each.at("file"), each.at("pictures"), each.at("packets"), each.at("bytes"),
-                           each.at("first_pts"), each.at("last_pts")});
+      SegmentRecord segment{{}, each.at("pictures"), each.at("first_pts"), each.at("last_pts")};
+      for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        const nlohmann::json& file = i == 0 ? each : each.at("masks");
+        segment.files.push_back({file.at("file"), file.at("packets"), file.at("bytes")});
+      }
+      segments_.push_back(std::move(segment));
     }
   } catch (const nlohmann::json::exception& e) {
     damaged(path, std::string("is damaged (") + e.what() + ")");
   }
   if (finished()) return;  // some parts may be gone already
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const SegmentRecord& segment = segments_[i];
-    const std::filesystem::path file = folder_.segment(i);
-    std::error_code error;
-    const auto size = std::filesystem::file_size(file, error);
-    if (segment.file != file.filename().string() || segment.pictures < 1 || error ||
-        static_cast<std::int64_t>(size) != segment.bytes) {
-      damaged(path,
-              fmt::format("part {} ({}) is missing or not as long as it was", i, file.filename().string()));
+    for (std::size_t output = 0; output < outputs_.size(); ++output) {
+      const SegmentRecord::File& part = segments_[i].files[output];
+      const std::filesystem::path file = folder_.segment(i, output);
+      std::error_code error;
+      const auto size = std::filesystem::file_size(file, error);
+      if (part.name != file.filename().string() || segments_[i].pictures < 1 || error ||
+          static_cast<std::int64_t>(size) != part.bytes) {
+        damaged(path,
+                fmt::format("part {} ({}) is missing or not as long as it was", i, file.filename().string()));
+      }
     }
   }
 }
@@ -202,19 +229,25 @@ void Journal::read() {
 void Journal::write() const {
   nlohmann::json segments = nlohmann::json::array();
   for (const SegmentRecord& s : segments_) {
-    segments.push_back({{"file", s.file},
-                        {"pictures", s.pictures},
-                        {"packets", s.packets},
-                        {"bytes", s.bytes},
-                        {"first_pts", s.first_pts},
-                        {"last_pts", s.last_pts}});
+    nlohmann::json segment = {{"pictures", s.pictures}, {"first_pts", s.first_pts}, {"last_pts", s.last_pts}};
+    for (std::size_t i = 0; i < s.files.size(); ++i) {
+      const SegmentRecord::File& file = s.files[i];
+      const nlohmann::json entry = {{"file", file.name}, {"packets", file.packets}, {"bytes", file.bytes}};
+      if (i == 0) {
+        segment.update(entry);
+      } else {
+        segment["masks"] = entry;
+      }
+    }
+    segments.push_back(std::move(segment));
   }
   nlohmann::json journal = {{"format", kFormat},
                             {"job", *identity_},
                             {"complete", complete_},
                             {"cut", cut_},
                             {"segments", segments}};
-  if (result_) journal["result"] = {{"inode", result_->inode}, {"bytes", result_->bytes}};
+  for (std::size_t i = 0; i < results_.size(); ++i)
+    journal[kResults[i]] = {{"inode", results_[i].inode}, {"bytes", results_[i].bytes}};
   media::write_durably(folder_.journal(), journal.dump(1) + "\n");
 }
 
@@ -236,30 +269,30 @@ void Journal::set_complete() {
   folder_.keep();
 }
 
-void Journal::set_result(const media::FileIdentity& result) {
-  result_ = result;
+void Journal::set_results(std::vector<media::FileIdentity> results) {
+  results_ = std::move(results);
   write();
 }
 
+bool Journal::made(std::size_t output) const {
+  return complete_ && results_.size() == outputs_.size() &&
+         results_[output] == media::identity_of_file(outputs_[output]);
+}
+
 bool Journal::finished() const {
-  return complete_ && result_ && result_ == media::identity_of_file(folder_.target());
+  for (std::size_t i = 0; i < outputs_.size(); ++i)
+    if (!made(i)) return false;
+  return true;
 }
 
 bool has_journal(const std::filesystem::path& target) {
   return ::access((folder_of(target) / kJournal).c_str(), F_OK) == 0;
 }
 
-bool was_finished(const std::filesystem::path& target) {
-  if (!has_journal(target)) return false;
-  try {
-    const nlohmann::json journal = nlohmann::json::parse(read_text(folder_of(target) / kJournal));
-    const std::optional<media::FileIdentity> result = result_in(journal);
-    return result && result == media::identity_of_file(target);
-  } catch (const nlohmann::json::exception&) {
-    return false;  // what is wrong is said when it is read for good
-  } catch (const Error&) {
-    return false;
-  }
+bool was_finished(const std::filesystem::path& target) { return says_made(target, 0, target); }
+
+bool made_masks(const std::filesystem::path& target, const std::filesystem::path& masks) {
+  return says_made(target, 1, masks);
 }
 
 std::optional<int> journaled_encoder_threads(const WorkFolder& folder) {

@@ -5,16 +5,36 @@
 #include <string>
 #include <vector>
 
+#include "media/convert.h"
 #include "media/source.h"
 #include "pipeline/frame_output.h"
+#include "pipeline/video_sink.h"
 
 namespace saccade::pipeline {
 
-/// Grey pictures with the times of `frames`, without sound. Matroska and NUT get lossless FFV1 (16 bits with
-/// `options.depth` 16), other containers what they usually hold. Notices are added to `notices`. Throws like
-/// media::choose_encoder.
-std::unique_ptr<FrameOutput> make_mask_video(const FrameOutputOptions& options, const std::string& format,
-                                             const media::Source& source, const media::VideoFormat& frames,
-                                             std::vector<std::string>& notices);
+/// What a video of masks will be: grey pictures with the times of the job's, without sound. Matroska and NUT
+/// get lossless FFV1 (16 bits with `options.depth` 16), other containers what they usually hold.
+struct MaskVideoPlan {
+  ResultPlan result;
+  media::VideoFormat masks;  ///< as they come
+  std::string summary() const;
+};
+/// `frames` describes the pictures. Notices are added to `notices`. Throws like media::choose_encoder.
+MaskVideoPlan plan_mask_video(const FrameOutputOptions& options, const media::Source& source,
+                              const media::VideoFormat& frames, std::vector<std::string>& notices);
+
+/// Masks to what is encoded. One thread at a time.
+class MaskConverter {
+ public:
+  explicit MaskConverter(const MaskVideoPlan& plan);
+  media::FramePtr run(media::FramePtr mask) const;
+
+ private:
+  std::unique_ptr<media::FrameConverter> converter_;  ///< null: nothing is to be done
+  std::unique_ptr<media::FramePool> pool_;
+};
+
+std::unique_ptr<FrameOutput> make_mask_video(const FrameOutputOptions& options, MaskVideoPlan plan,
+                                             const media::Source& source);
 
 }  // namespace saccade::pipeline

@@ -93,14 +93,14 @@ class OtherStreams {
 
 std::vector<std::string> join_segments(const JobOptions& options, const ResultPlan& plan,
                                        const AVCodecContext& encoder, const WorkFolder& folder,
-                                       const std::vector<SegmentRecord>& segments, Ending ending,
-                                       std::int64_t cut, media::OutputFile& file) {
+                                       const std::vector<SegmentRecord>& segments, std::size_t output,
+                                       Ending ending, std::int64_t cut, media::OutputFile& file) {
   media::Source source(options.input, source_options(options, nullptr));
   OtherStreams others(source, plan.streams);
   media::Muxer muxer(file, *plan.container, source, plan.streams, encoder, plan.format);
   muxer.cut(cut);
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    media::PacketReader reader(folder.segment(i), segments[i].bytes);
+    media::PacketReader reader(folder.segment(i, output), segments[i].files[output].bytes);
     while (media::PacketPtr packet = reader.read()) {
       const std::int64_t time = av_rescale_q(packet->dts, encoder.time_base, AV_TIME_BASE_Q);
       while (media::PacketPtr other = others.next(time)) muxer.write_copy(std::move(other));

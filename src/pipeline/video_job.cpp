@@ -79,9 +79,10 @@ class VideoJob : public FrameWork {
   std::unique_ptr<VideoSink> sink_;
   std::shared_ptr<EncodeTrial> trial_;  ///< where a verdict on the job is asked for
   std::size_t notices_told_ = 0;
-  std::unique_ptr<FrameOutput> frames_;  ///< an output that is no stream of video
-  std::unique_ptr<FrameOutput> masks_;   ///< the second output
-  bool bare_masks_ = false;              ///< `frames_` gets masks, not pictures
+  std::unique_ptr<FrameOutput> frames_;     ///< an output that is no stream of video
+  std::unique_ptr<FrameOutput> masks_;      ///< the second output
+  std::optional<MaskVideoPlan> mask_plan_;  ///< of one that the sink makes
+  bool bare_masks_ = false;                 ///< `frames_` gets masks, not pictures
 
   Concurrency concurrency_;
   std::optional<WorkerPool> workers_;
@@ -135,10 +136,6 @@ void VideoJob::open_output() {
   result_.container = media::choose_container(options.output.string(), streaming, options.output_format);
   if (streaming && options.dry_run) return;
   if (is_resumable(options)) {
-    if (!options.mask_output.empty())
-      throw Error(ErrorCode::unsupported,
-                  "a job with a second output cannot be resumable; make the masks by a job of their own "
-                  "(--effect mask), which can be");
     SegmentSink::require_possible(options, *result_.container, source_.regular() && !streaming);
     if (!options.dry_run)
       folder_ = std::make_unique<WorkFolder>(options.output, options.resume, options.overwrite);
@@ -219,11 +216,17 @@ void VideoJob::open_frames() {
   if (options.dry_run) return;
   if (request.form == OutputForm::video) {
     std::vector<std::string> notices;
-    masks_ = make_mask_video(mask_options, {}, source_, masks, notices);
+    MaskVideoPlan plan = plan_mask_video(mask_options, source_, masks, notices);
     state_.notice(notices);
-  } else {
-    masks_ = make_frame_output(mask_options, masks);
+    state_.report.output_summary += "; masks: " + plan.summary();
+    if (folder_) {
+      mask_plan_ = std::move(plan);
+    } else {
+      masks_ = make_mask_video(mask_options, std::move(plan), source_);
+    }
+    return;
   }
+  masks_ = make_frame_output(mask_options, masks);
   state_.report.output_summary += "; masks: " + masks_->summary();
 }
 
@@ -265,7 +268,7 @@ void VideoJob::open_encoder() {
     return;
   }
   if (folder_) {
-    sink_ = std::make_unique<SegmentSink>(state_, result_, std::move(folder_), output_options());
+    sink_ = std::make_unique<SegmentSink>(state_, result_, mask_plan_, std::move(folder_), output_options());
   } else {
     sink_ = std::make_unique<FileSink>(result_, source_, std::move(file_), state_.clocks);
   }
@@ -321,13 +324,15 @@ void VideoJob::process(Token& token) {
 void VideoJob::process(Token& token, Worker& worker) {
   try {
     token.result = processor_->run(*token.decoded, token.background.get(), worker);
-    media::FramePtr mask = masks_ || bare_masks_ ? processor_->mask(*token.result, worker) : nullptr;
+    media::FramePtr mask =
+        masks_ || mask_plan_ || bare_masks_ ? processor_->mask(*token.result, worker) : nullptr;
     std::optional<trace::StageClock::Scope> timing, preparing;
     if (masks_ || frames_) {
       timing.emplace(state_.clocks.encode);
       preparing.emplace(state_.clocks.prepare);
     }
     if (masks_) token.mask = masks_->prepare(media::share(*mask), token.label);
+    if (mask_plan_) token.mask.frame = std::move(mask);
     if (frames_) {
       if (trial_) trial_->keep(bare_masks_ ? *mask : *token.result, token.label.number);
       token.picture = frames_->prepare(bare_masks_ ? std::move(mask) : std::move(token.result), token.label);
@@ -350,7 +355,7 @@ void VideoJob::encode(Token& token) {
     if (frames_) frames_->write(std::move(token.picture), token.label);
   }
   if (trial_ && sink_) trial_->keep(*token.result, token.label.number);
-  if (sink_) sink_->write(*token.result);
+  if (sink_) sink_->write(*token.result, std::move(token.mask.frame));
   token.result.reset();
   ++state_.report.frames;
   report_progress();

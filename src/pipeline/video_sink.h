@@ -47,8 +47,8 @@ class VideoSink {
   virtual bool complete() const { return false; }
   /// A packet of another stream, which lay before the next picture in the file.
   virtual void copy(media::PacketPtr packet) = 0;
-  /// The next picture, its time above the last one's.
-  virtual void write(const AVFrame& picture) = 0;
+  /// The next picture, its time above the last one's; its mask where the sink makes a second output of them.
+  virtual void write(const AVFrame& picture, media::FramePtr mask) = 0;
   /// Nothing of other streams from this time of the result on (microseconds) is wanted.
   virtual void cut(std::int64_t microseconds) = 0;
   /// Drains and closes. `interrupted`: what there is becomes a partial file. Without finish() nothing of the

@@ -1,8 +1,10 @@
 // A job in a process of its own, which ends it when so many frames are written: what a crash is to the next
 // run.
 //
-//   killed_job INPUT OUTPUT [resume] [whole] [interrupt] [encoder=NAME] [kill=FRAME,MICROSECONDS]
-//              [crash=rename | crash=remove,N]     right behind the naming of the result, or the Nth removal
+//   killed_job INPUT OUTPUT [resume] [whole] [interrupt] [encoder=NAME] [masks=OUTPUT]
+//   [kill=FRAME,MICROSECONDS]
+//              [crash=rename,N | crash=remove,N]     right behind the naming of the Nth result, or the Nth
+//              removal
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,14 +23,14 @@ namespace {
 std::atomic<bool> interrupted{false};
 extern "C" void on_interrupt(int /*signal*/) { interrupted.store(true); }
 
-bool crash_behind_rename = false;
-int removals_to_crash = 0;
+int renames_to_crash = 0, removals_to_crash = 0;
 }  // namespace
 
 // In place of those of the C library, also where the C++ library calls them.
 extern "C" int rename(const char* from, const char* to) noexcept {
   const int code = ::renameat(AT_FDCWD, from, AT_FDCWD, to);
-  if (code == 0 && crash_behind_rename && !std::string_view(to).ends_with(".json"))
+  if (code == 0 && renames_to_crash > 0 && !std::string_view(to).ends_with(".json") &&
+      --renames_to_crash == 0)
     ::kill(::getpid(), SIGKILL);
   return code;
 }
@@ -51,7 +53,8 @@ int main(int argc, char** argv) {
     if (text == "whole") options.resumable = false;
     if (text == "interrupt") signal = SIGINT;
     if (text.starts_with("encoder=")) options.encoder = text.substr(8);
-    if (text == "crash=rename") crash_behind_rename = true;
+    if (text.starts_with("masks=")) options.mask_output = text.substr(6);
+    if (text.starts_with("crash=rename,")) renames_to_crash = std::atoi(text.c_str() + text.find(',') + 1);
     if (text.starts_with("crash=remove,")) removals_to_crash = std::atoi(text.c_str() + text.find(',') + 1);
     if (text.starts_with("kill=")) {
       last = std::atoll(text.c_str() + 5);

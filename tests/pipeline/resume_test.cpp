@@ -143,7 +143,7 @@ TEST_F(Resume, KilledBehindTheNamingOfTheResultOnlyTidiesUp) {
   const auto whole = scratch / "whole.mkv", out = scratch / "out.mkv", folder = scratch / "out.mkv.resume";
   ASSERT_EQ(child(whole, {}).exit_code, 0);
   const std::string expected = read_file(whole);
-  for (const std::string crash : {"crash=rename", "crash=remove,1", "crash=remove,4"}) {
+  for (const std::string crash : {"crash=rename,1", "crash=remove,1", "crash=remove,4"}) {
     std::filesystem::remove(out);
     ASSERT_EQ(child(out, {crash}).exit_code, -1) << crash;
     EXPECT_TRUE(read_file(out) == expected) << crash;
@@ -170,7 +170,7 @@ TEST_F(Resume, KilledBehindTheNamingOfTheResultOnlyTidiesUp) {
 TEST_F(Resume, AnotherFileInThePlaceOfTheResultIsNotTakenForIt) {
   const auto whole = scratch / "whole.mkv", out = scratch / "out.mkv";
   ASSERT_EQ(child(whole, {}).exit_code, 0);
-  ASSERT_EQ(child(out, {"crash=rename"}).exit_code, -1);
+  ASSERT_EQ(child(out, {"crash=rename,1"}).exit_code, -1);
   std::filesystem::copy_file(out, scratch / "copy.mkv");
   std::filesystem::rename(scratch / "copy.mkv", out);
   const CommandResult refused = child(out, {"resume"});
@@ -368,6 +368,88 @@ TEST_F(Resume, WhatCannotBeMadeInPartsIsRefused) {
       ADD_FAILURE() << name;
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::unsupported) << e.what();
+    }
+  }
+  EXPECT_THAT(scratch.names(), ElementsAre("in.mkv"));
+}
+
+TEST_F(Resume, TwoOutputsKilledAnywhereAreBothThoseOfARunThatWasNot) {
+  std::mt19937 random(22);
+  for (const auto& [extension, mask_extension] :
+       std::vector<std::pair<std::string, std::string>>{{"mp4", "mkv"}, {"mkv", "mp4"}}) {
+    const auto whole = scratch / ("whole." + extension), out = scratch / ("out." + extension);
+    const auto whole_masks = scratch / ("whole-masks." + mask_extension),
+               masks = scratch / ("masks." + mask_extension);
+    const CommandResult alone = child(whole, {"masks=" + whole_masks.string()});
+    ASSERT_EQ(alone.exit_code, 0) << alone.error;
+    const long long frames = numbers(alone.out)[1];
+    EXPECT_EQ(frame_times(in), frame_times(whole));
+    EXPECT_EQ(frame_times(in), frame_times(whole_masks));
+    const std::string expected = read_file(whole), expected_masks = read_file(whole_masks);
+    const std::string second = "masks=" + masks.string();
+    std::vector<std::string> ends;
+    for (int round = 0; round < 5; ++round) {
+      const long long at = 1 + static_cast<long long>(random() % static_cast<unsigned>(frames));
+      ends.push_back("kill=" + std::to_string(round == 4 ? frames : at) + "," +
+                     std::to_string(random() % 20'000));
+    }
+    // Behind the naming of one of them, of both, and while what is not needed any more is removed.
+    ends.insert(ends.end(), {"crash=rename,1", "crash=rename,2", "crash=remove,3"});
+    for (const std::string& end : ends) {
+      SCOPED_TRACE(extension + " " + end);
+      for (const auto& file : {out, masks}) std::filesystem::remove(file);
+      const CommandResult killed = child(out, {second, end});
+      if (killed.exit_code != 0 && std::filesystem::exists(out.string() + ".resume")) {
+        EXPECT_EQ(killed.exit_code, -1) << killed.error;
+        const CommandResult resumed = child(out, {second, "resume"});
+        ASSERT_EQ(resumed.exit_code, 0) << resumed.error;
+        EXPECT_EQ(numbers(resumed.out)[1], frames);
+      }
+      EXPECT_TRUE(read_file(out) == expected);
+      EXPECT_TRUE(read_file(masks) == expected_masks);
+      EXPECT_FALSE(std::filesystem::exists(out.string() + ".resume"));
+    }
+  }
+}
+
+TEST_F(Resume, TwoOutputsThatAreInterruptedBothPlay) {
+  const auto out = scratch / "out.mp4", masks = scratch / "masks.mkv";
+  const CommandResult stopped = child(out, {"masks=" + masks.string(), "interrupt", "kill=120,0"});
+  EXPECT_EQ(stopped.exit_code, 130) << stopped.error;
+  const auto times = frame_times(scratch / "out.partial.mp4");
+  EXPECT_GE(times.size(), 120u);
+  EXPECT_EQ(frame_times(scratch / "masks.partial.mkv"), times);
+  EXPECT_FALSE(std::filesystem::exists(masks));
+  // Without its masks, or with others, it is another job.
+  const CommandResult without = child(out, {"resume"});
+  EXPECT_EQ(without.exit_code, 1);
+  EXPECT_THAT(without.error, HasSubstr("masks.container was 'matroska', is nothing"));
+  const CommandResult others = child(out, {"resume", "masks=" + (scratch / "masks.mp4").string()});
+  EXPECT_THAT(others.error, HasSubstr("masks.container was 'matroska', is 'mp4'"));
+  // A file in the place of the masks is not replaced.
+  write_text(masks, "mine");
+  const CommandResult in_the_way = child(out, {"resume", "masks=" + masks.string()});
+  EXPECT_THAT(in_the_way.error, HasSubstr("exists already"));
+  EXPECT_EQ(read_file(masks), "mine");
+  std::filesystem::remove(masks);
+  const CommandResult resumed = child(out, {"resume", "masks=" + masks.string()});
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.error;
+  EXPECT_EQ(frame_times(masks), frame_times(in));
+}
+
+TEST_F(Resume, MasksThatCannotBeMadeInPartsAreRefused) {
+  for (const char* name :
+       {"masks.npy", "masks.json", "masks.geojson", "masks/", "masks.nut", "masks.avi", "-"}) {
+    SCOPED_TRACE(name);
+    JobOptions o = options(scratch / "out.mp4");
+    o.mask_output = std::string(name) == "-" ? std::filesystem::path(name) : scratch / name;
+    try {
+      pipeline::run(o, {}, bright());
+      ADD_FAILURE() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::unsupported) << e.what();
+      EXPECT_THAT(e.what(), HasSubstr(name));
+      EXPECT_THAT(e.what(), HasSubstr("cannot be resumable"));
     }
   }
   EXPECT_THAT(scratch.names(), ElementsAre("in.mkv"));
