@@ -15,7 +15,7 @@
 #include "find_model.h"
 #include "import/import.h"
 #include "limit_option.h"
-#include "pipeline/model_network.h"
+#include "pipeline/tensor_names.h"
 #include "plan_options.h"
 #include "runtime/model_impl.h"
 #include "runtime/plan.h"

@@ -4,6 +4,7 @@
 
 #include "cpu/target.h"
 #include "pipeline/choose_precision.h"
+#include "pipeline/tensor_names.h"
 #include "quantise/decide.h"
 #include "quantise/derived_model.h"
 #include "quantise/selection.h"
@@ -18,10 +19,7 @@ Fastest fastest(const Model& model, std::span<const std::vector<Tensor>> samples
   const std::vector<Shape> shapes = runtime::resolve_shapes(model.impl(), options.compile);
   const ir::Graph prepared = quantise::prepare(model.graph(), shapes, options.compile.disabled_passes);
   const OutputSpec& spec = model.spec().output;
-  const auto& outputs = model.outputs();
-  const auto named = std::find_if(outputs.begin(), outputs.end(),
-                                  [&](const TensorInfo& t) { return t.name == spec.tensor; });
-  const auto index = static_cast<std::size_t>(named == outputs.end() ? 0 : named - outputs.begin());
+  const std::size_t index = pipeline::output_number(model, spec, model.path().string());
   const ir::Value& output = prepared.value(prepared.outputs.at(index));
   quantise::Question question;
   question.budget.mask_change = options.max_mask_change;

@@ -11,6 +11,7 @@
 #include "compiler/measure.h"
 #include "ir/graph.h"
 #include "ops/infer.h"
+#include "pipeline/tensor_names.h"
 #include "platform/machine.h"
 #include "quantise/derived_model.h"
 #include "quantise/selection.h"
@@ -94,18 +95,11 @@ std::optional<quantise::Decision> remembered(const runtime::PlanCache& cache, co
   }
 }
 
-std::size_t output_index(const Model& model, const OutputSpec& spec) {
-  const auto& outputs = model.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (outputs[i].name == spec.tensor) return i;
-  return 0;
-}
-
 quantise::Decision decide(const Model& model, const ModelSpec& spec, const compiler::Target& target,
                           const CompileOptions& options, const PrecisionOptions& wanted, Isa isa) {
   const std::vector<Shape> shapes = runtime::resolve_shapes(model.impl(), options);
   const ir::Graph prepared = quantise::prepare(model.graph(), shapes, options.disabled_passes);
-  const std::size_t index = output_index(model, spec.output);
+  const std::size_t index = output_number(model, spec.output, model.path().string());
   const ir::Value& output = prepared.value(prepared.outputs.at(index));
   quantise::Question question;
   question.asked = wanted.asked;

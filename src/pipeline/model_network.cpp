@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "compiler/reach.h"
+#include "pipeline/tensor_names.h"
 #include "quantise/derived_model.h"
 #include "runtime/context.h"
 #include "runtime/model_impl.h"
@@ -64,13 +65,6 @@ std::string identity_of(const Model& model, const ModelSpec& spec, const Plan& p
   }
   return fmt::format("{}, spec {}, kernels {}", hash(model.impl().identity + model.impl().sha256),
                      hash(describe(spec)), hash(kernels));
-}
-
-std::string list_names(const std::vector<TensorInfo>& tensors) {
-  std::string list;
-  for (const TensorInfo& t : tensors)
-    list += (list.empty() ? "" : ", ") + t.name + " " + shape_string(t.shape);
-  return list;
 }
 
 /// The concrete shape of the picture input.
@@ -311,19 +305,6 @@ class TileFinder {
 };
 
 }  // namespace
-
-std::size_t output_number(const Model& model, const OutputSpec& spec, const std::string& name) {
-  const auto& outputs = model.outputs();
-  if (outputs.empty()) throw Error(ErrorCode::unsupported, name + ": has no output");
-  if (spec.tensor.empty()) return 0;
-  const auto found = std::find_if(outputs.begin(), outputs.end(),
-                                  [&](const TensorInfo& t) { return t.name == spec.tensor; });
-  if (found == outputs.end()) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: has no output '{}'; its outputs are {}", name,
-                                                         spec.tensor, list_names(outputs)));
-  }
-  return static_cast<std::size_t>(found - outputs.begin());
-}
 
 NetworkChoice choose_network(const Model& model, const compiler::Target& target,
                              const NetworkOptions& wanted) {

@@ -20,10 +20,6 @@ struct NetworkOptions {
   std::optional<int> window;  ///< inputs are windows of that many pixels a side; 0: of the spec's size
 };
 
-/// Which output of `model` holds the mask. Throws Error(invalid_argument) with the names that it has, for one
-/// that it has not.
-std::size_t output_number(const Model& model, const OutputSpec& spec, const std::string& name);
-
 /// The network that a job runs of `model`, in the precision that was asked for, and how it is compiled for
 /// one picture at a time; with `single`, the same in single precision. Throws as make_network.
 struct NetworkChoice {
