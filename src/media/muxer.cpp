@@ -291,6 +291,7 @@ void Muxer::write_video(PacketPtr packet) {
   last_video_pts_ = packet->pts;
   packet->stream_index = video_.index;
   av_packet_rescale_ts(packet.get(), video_.time_base, output_->streams[video_.index]->time_base);
+  video_end_ = std::max(video_end_, packet->pts + packet->duration);
   write(std::move(packet), video_);
 }
 
@@ -377,6 +378,22 @@ void Muxer::write(PacketPtr packet, Track& track) {
     }
   }
   track.last_dts = packet->dts;
+  write_endless(track, packet->dts);
+  // Bitmap subtitles may last until the next one comes, for which Matroska has a number that MP4 refuses.
+  if (packet->duration > INT32_MAX && is_mov_family(*output_->oformat)) {
+    track.endless = std::move(packet);
+  } else {
+    write_now(std::move(packet));
+  }
+}
+
+void Muxer::write_endless(Track& track, std::int64_t end) {
+  if (!track.endless) return;
+  track.endless->duration = std::max<std::int64_t>(1, end - track.endless->dts);
+  write_now(std::move(track.endless));
+}
+
+void Muxer::write_now(PacketPtr packet) {
   const int code = av_interleaved_write_frame(output_.get(), packet.get());
   file_.check_written();
   check(code, name_ + ": cannot write a packet");
@@ -392,6 +409,11 @@ void Muxer::finish() {
     for (PacketPtr& rest : tracks_[i].audio->convert(nullptr)) hold(std::move(rest), static_cast<int>(i));
   }
   release_until(INT64_MAX);
+  for (Track& track : tracks_) {
+    if (!track.endless) continue;
+    write_endless(track, av_rescale_q(video_end_, output_->streams[video_.index]->time_base,
+                                      output_->streams[track.index]->time_base));
+  }
   if (uneven_ > 0 && std::string_view(output_->oformat->name) == "yuv4mpegpipe") {
     notices_.push_back(
         fmt::format("{} did not come evenly; a Y4M file knows no times, so all are shown equally long",

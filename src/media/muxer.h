@@ -54,6 +54,7 @@ class Muxer {
     std::int64_t lead_in = 0;  ///< what the container subtracts again from every time (Opus in Matroska)
     std::int64_t rescale_state = AV_NOPTS_VALUE;
     std::deque<PacketPtr> unheard;  ///< the last packets that are not to be shown
+    PacketPtr endless;              ///< the last one, which lasts until the next comes, as written
     std::unique_ptr<SubtitleConverter> subtitles;
     std::unique_ptr<AudioConverter> audio;
   };
@@ -66,6 +67,8 @@ class Muxer {
   void hold(PacketPtr packet, int source);
   void release_until(std::int64_t microseconds);
   void write(PacketPtr packet, Track& track);
+  void write_endless(Track& track, std::int64_t end);
+  void write_now(PacketPtr packet);
 
   OutputFile& file_;
   std::string name_;
@@ -80,6 +83,7 @@ class Muxer {
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::int64_t cut_ = INT64_MAX;
+  std::int64_t video_end_ = 0;                                 ///< in the unit of the video's stream
   std::int64_t last_video_pts_ = AV_NOPTS_VALUE, uneven_ = 0;  ///< of a container that knows no times
   bool finished_ = false;
 };
