@@ -177,7 +177,8 @@ double storage_ns(const ConvQuery& q, Isa isa, std::int64_t times) noexcept {
   double operations = 0;
   if (q.src_bf16) operations += 3.0 * static_cast<double>(q.in_h * q.in_w * q.groups * q.channels * times);
   if (q.dst_bf16 || q.residual_bf16)  // one instruction rounds, or nine
-    operations += (isa == Isa::avx512_bf16 ? 2.0 : 8.0) * static_cast<double>(q.out_h * q.out_w * q.groups * q.filters);
+    operations +=
+        (isa == Isa::avx512_bf16 ? 2.0 : 8.0) * static_cast<double>(q.out_h * q.out_w * q.groups * q.filters);
   return operations / (lanes(isa) * vectors_per_ns);
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "saccade/error.h"
 
 namespace saccade {
@@ -15,6 +18,17 @@ TEST(Tensor, SharesByCopyAndCopiesByClone) {
   EXPECT_EQ(b.data<float>()[0], 9);
   EXPECT_EQ(c.data<float>()[0], 1);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.raw()) % 64, 0u);
+}
+
+TEST(Tensor, LargeOnesBeginOnALargePage) {
+  constexpr std::int64_t kPage = std::int64_t{2} << 20;
+  for (const std::int64_t bytes : {kPage, kPage + 1, 3 * kPage - 5}) {
+    Tensor a(DType::u8, {bytes});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a.raw()) % static_cast<std::uintptr_t>(kPage), 0u);
+    std::fill_n(a.data<std::uint8_t>(), bytes, std::uint8_t{7});
+    const Tensor b = a.clone();
+    EXPECT_EQ(b.data<std::uint8_t>()[bytes - 1], 7);
+  }
 }
 
 TEST(Tensor, RefusesWrongTypesAndShapes) {

@@ -100,6 +100,15 @@ template <int M, int N>
 
 template <int M, int N, class Result>
 [[gnu::always_inline]] inline void store_pairs(const Vec (&c)[M][N], const Output& out, Result* dst) {
+  if constexpr (N % 2 == 0 && sizeof(Result) < sizeof(float)) {
+    if (out.tail == kLanes) {  // two vectors are rounded and stored in the time of one
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 2
+        for (int n = 0; n < N; n += 2) store_pair(dst + m * out.dst_pixel + n * kLanes, c[m][n], c[m][n + 1]);
+      return;
+    }
+  }
 #pragma GCC unroll 16
   for (int m = 0; m < M; ++m) {
 #pragma GCC unroll 4

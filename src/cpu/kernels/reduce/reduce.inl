@@ -85,7 +85,7 @@ template <class Fold, int kCount, class T>
 }
 
 /// The same for many neighbouring lines: eight elements of each at a time, added to sums that wait in dst. Memory is read in
-/// long runs, and asked for eight elements ahead: a picture that was just written lies beyond the second-level cache.
+/// long runs; narrow types are asked for eight elements ahead, as less of them arrives in the time of the sums.
 template <class Fold, class T>
 inline void reduce_wide(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end, float scale, float* dst) {
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step, inner = view.inner;
@@ -96,7 +96,8 @@ inline void reduce_wide(const LinesView& view, const T* src, std::int64_t begin,
     for (; i + 8 <= n; i += 8, p += 8 * step) {
       for_each_vector(inner, [&](std::int64_t c, int m) {
         const T* q = p + c;
-        for (std::int64_t k = 8; k < 16; ++k) prefetch(q + k * step);
+        if constexpr (sizeof(T) < sizeof(float))
+          for (std::int64_t k = 8; k < 16; ++k) prefetch(q + k * step);
         const Vec ab = Fold::add(load_part(q, m), load_part(q + step, m));
         const Vec cd = Fold::add(load_part(q + 2 * step, m), load_part(q + 3 * step, m));
         const Vec ef = Fold::add(load_part(q + 4 * step, m), load_part(q + 5 * step, m));
