@@ -1,7 +1,6 @@
 #include "media/box_gate.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace saccade::media {
 
@@ -61,7 +60,7 @@ void BoxGate::advance(bool ended) {
 std::size_t BoxGate::take(std::span<std::byte> bytes) {
   const std::int64_t ready = released_ - begin_ - static_cast<std::int64_t>(taken_);
   const std::size_t count = std::min<std::size_t>(bytes.size(), static_cast<std::size_t>(ready));
-  std::memcpy(bytes.data(), held_.data() + taken_, count);
+  std::copy_n(held_.begin() + static_cast<std::ptrdiff_t>(taken_), count, bytes.begin());
   taken_ += count;
   if (begin_ + static_cast<std::int64_t>(taken_) == released_) {
     held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(taken_));

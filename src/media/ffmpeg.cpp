@@ -1,6 +1,7 @@
 #include "media/ffmpeg.h"
 
 #include <cerrno>
+#include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
@@ -16,6 +17,11 @@ std::string& last_message() {
   return message;
 }
 
+RefusedSize& refused_size() {
+  thread_local RefusedSize size;
+  return size;
+}
+
 void take_line(void* context, int level, const char* format, va_list arguments) {
   char text[1024];
   int print_prefix = 1;
@@ -29,6 +35,10 @@ void take_line(void* context, int level, const char* format, va_list arguments) 
   if (line.front() == '[') {
     if (const auto end = line.find("] "); end != std::string::npos) line.erase(0, end + 2);
   }
+  // Behind it the decoder may say more.
+  if (RefusedSize size;
+      std::sscanf(line.c_str(), "Picture size %" SCNd64 "x%" SCNd64, &size.width, &size.height) == 2)
+    refused_size() = size;
   last_message() = line;
 }
 
@@ -75,6 +85,8 @@ void capture_log() {
 }
 
 std::string take_log() { return std::exchange(last_message(), std::string()); }
+
+RefusedSize take_refused_size() { return std::exchange(refused_size(), RefusedSize()); }
 
 std::string reason(int code) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};

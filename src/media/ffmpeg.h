@@ -73,6 +73,11 @@ class Dictionary {
 void capture_log();
 /// What FFmpeg said last on this thread since the previous call, or "".
 std::string take_log();
+/// A size of pictures that FFmpeg found too large on this thread since the previous call; 0x0: none.
+struct RefusedSize {
+  std::int64_t width = 0, height = 0;
+};
+RefusedSize take_refused_size();
 
 /// "Invalid data found when processing input" or, for system errors, what strerror says.
 std::string reason(int code);

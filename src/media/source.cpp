@@ -9,6 +9,7 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <span>
@@ -17,6 +18,7 @@ extern "C" {
 #include "media/address.h"
 #include "media/animation.h"
 #include "media/box_check.h"
+#include "media/file_end.h"
 #include "media/orientation_tag.h"
 
 namespace saccade::media {
@@ -196,17 +198,45 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
   if (!pictures_.empty()) begin_series(options);
   range_.emplace(*input_, video_index_, options.range);
   if (file_.regular()) require_whole();
+  if (file_.regular() && format_name.starts_with("matroska")) {
+    missing_bytes_ = missing_matroska_bytes(
+        file_.size(),
+        [this](std::int64_t offset, std::span<std::byte> bytes) { return file_.read_at(offset, bytes); });
+  }
   if (range_->moves() && !still_) jump(kFirstJumpMicroseconds);
 }
 
 /// Decoders are opened to look at the first pictures, which must not take more memory than is allowed.
 void Source::find_stream_info() {
   std::vector<AVDictionary*> options(input_->nb_streams, nullptr);
-  for (AVDictionary*& each : options) av_dict_set_int(&each, "max_pixels", limits_.max_pixels, 0);
+  // FFmpeg takes no larger bound, and no larger picture.
+  const std::int64_t most = std::min<std::int64_t>(limits_.max_pixels, INT_MAX);
+  for (AVDictionary*& each : options) av_dict_set_int(&each, "max_pixels", most, 0);
+  (void)take_refused_size();
   const int code = avformat_find_stream_info(input_.get(), options.data());
   for (AVDictionary*& each : options) av_dict_free(&each);
   file_.require_harmless();
   if (code < 0) throw_ffmpeg(code, path_.string() + ": cannot find out what streams it has");
+  const RefusedSize refused = take_refused_size();
+  const bool unknown =
+      std::any_of(input_->streams, input_->streams + input_->nb_streams,
+                  [](AVStream* stream) { return is_video(*stream) && stream->codecpar->width <= 0; });
+  if (unknown && refused.width > 0 && refused.height > 0) refuse_size(refused.width, refused.height);
+}
+
+void Source::refuse_size(std::int64_t width, std::int64_t height) const {
+  const double pixels = static_cast<double>(width) * static_cast<double>(height);
+  if (pixels > static_cast<double>(limits_.max_pixels)) {
+    throw Error(
+        ErrorCode::limit,
+        fmt::format("{}: pictures of {}x{} are more than the limit of {} pixels; --limit pixels={:.0f} "
+                    "allows them",
+                    path_.string(), width, height, limits_.max_pixels, pixels));
+  }
+  throw Error(
+      ErrorCode::limit,
+      fmt::format("{}: pictures of {}x{} are larger than FFmpeg can hold, whatever --limit pixels says",
+                  path_.string(), width, height));
 }
 
 /// What the header says of the sizes of pictures.
@@ -214,10 +244,7 @@ void Source::require_limits() const {
   for (unsigned i = 0; i < input_->nb_streams; ++i) {
     const AVStream& stream = *input_->streams[i];
     if (!is_video(stream) || pixels(stream) <= limits_.max_pixels) continue;
-    throw Error(
-        ErrorCode::limit,
-        fmt::format("{}: pictures of {}x{} are more than the limit of {} pixels (--limit pixels=N)",
-                    path_.string(), stream.codecpar->width, stream.codecpar->height, limits_.max_pixels));
+    refuse_size(stream.codecpar->width, stream.codecpar->height);
   }
 }
 
@@ -422,6 +449,20 @@ bool Source::length_unknown() const noexcept {
   return file_.context() == nullptr && name.starts_with("http") && avio_size(input_->pb) < 0;
 }
 
+/// Of a pipe only FFmpeg knows that more should have come.
+void Source::reach_end(bool counted) {
+  ended_ = true;
+  if (cut_off_) return;
+  cut_off_ = missing_bytes_ > 0 || take_log().find("File ended prematurely") != std::string::npos;
+  if (cut_off_ && !counted) ++damaged_;
+}
+
+/// FFmpeg makes up the rest of a JPEG.
+void Source::look_at_picture(const AVPacket& packet) {
+  if (packet.stream_index != video_index_ || video().codecpar->codec_id != AV_CODEC_ID_MJPEG) return;
+  if (!jpeg_is_whole({packet.data, static_cast<std::size_t>(packet.size)})) ++cut_pictures_;
+}
+
 PacketPtr Source::read() {
   PacketPtr packet = make_packet();
   for (int errors = 0; errors < kMaxReadErrors;) {
@@ -432,7 +473,10 @@ PacketPtr Source::read() {
     }
     if (!pictures_.empty()) {
       packet = next_picture();
-      if (packet) range_->take(*packet);
+      if (packet) {
+        range_->take(*packet);
+        look_at_picture(*packet);
+      }
       ended_ = !packet;
       return packet;
     }
@@ -451,6 +495,7 @@ PacketPtr Source::read() {
         first_pts_[stream] = packet->pts != AV_NOPTS_VALUE ? packet->pts : packet->dts;
         if (packet->stream_index == video_index_) begins_unseen_ = (packet->flags & AV_PKT_FLAG_DISCARD) != 0;
       }
+      if (still_) look_at_picture(*packet);
       return packet;
     }
     if (code == AVERROR_EXIT) return nullptr;
@@ -461,7 +506,7 @@ PacketPtr Source::read() {
     }
     const bool at_end = input_->pb != nullptr && avio_feof(input_->pb) != 0;
     if (code == AVERROR_EOF || (code == AVERROR(EIO) && at_end && input_->pb->error == 0)) {
-      ended_ = true;
+      reach_end(false);
       return nullptr;
     }
     // Without a length an HTTP server can only close the connection at the end, which FFmpeg takes for a
@@ -475,7 +520,7 @@ PacketPtr Source::read() {
     ++damaged_;
     ++errors;
     if (at_end) {
-      ended_ = true;
+      reach_end(true);
       return nullptr;
     }
   }

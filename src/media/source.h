@@ -83,6 +83,12 @@ class Source {
   void ignore(int stream) noexcept { input_->streams[stream]->discard = AVDISCARD_ALL; }
   /// Damaged stretches that were skipped so far.
   std::int64_t damaged_packets() const noexcept { return damaged_; }
+  /// Bytes that the file lacks at its end, as far as its header tells: known before the first packet.
+  std::int64_t missing_bytes() const noexcept { return missing_bytes_; }
+  /// Whether read() came to an end that is not that of the input: the rest was cut off.
+  bool cut_off() const noexcept { return cut_off_; }
+  /// Pictures (of single files) that end before all of them has come, and are given all the same.
+  std::int64_t cut_pictures() const noexcept { return cut_pictures_; }
 
  private:
   void choose_stream(std::optional<int> wanted);
@@ -95,6 +101,9 @@ class Source {
   bool jump(std::int64_t before);
   bool length_unknown() const noexcept;
   void require_whole();
+  void reach_end(bool counted);
+  void look_at_picture(const AVPacket& packet);
+  [[noreturn]] void refuse_size(std::int64_t width, std::int64_t height) const;
   void require_possible(const AVInputFormat* format) const;
 
   std::filesystem::path path_;
@@ -109,7 +118,8 @@ class Source {
   int video_index_ = -1;
   bool still_ = false, ended_ = false, end_unsure_ = false, begins_unseen_ = false;
   std::vector<std::int64_t> first_pts_;
-  std::int64_t damaged_ = 0;
+  std::int64_t damaged_ = 0, cut_pictures_ = 0, missing_bytes_ = 0;
+  bool cut_off_ = false;
 };
 
 /// "0: video h264 1920x1080, 1: audio aac (eng)".

@@ -4,7 +4,9 @@ extern "C" {
 #include <libavutil/display.h>
 }
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace saccade::media {
 
@@ -52,6 +54,30 @@ std::optional<T> side_data(const AVFrame& frame, AVFrameSideDataType of_frame, c
 template <class T>
 T either(T primary, T fallback, T unspecified) {
   return primary != unspecified ? primary : fallback;
+}
+
+/// Codecs of pictures in files, not of video.
+constexpr AVCodecID kPictureCodecs[] = {
+    AV_CODEC_ID_PNG,      AV_CODEC_ID_APNG,      AV_CODEC_ID_BMP,         AV_CODEC_ID_TIFF,
+    AV_CODEC_ID_PGM,      AV_CODEC_ID_PPM,       AV_CODEC_ID_PBM,         AV_CODEC_ID_PAM,
+    AV_CODEC_ID_PFM,      AV_CODEC_ID_PHM,       AV_CODEC_ID_DPX,         AV_CODEC_ID_EXR,
+    AV_CODEC_ID_SGI,      AV_CODEC_ID_TARGA,     AV_CODEC_ID_PCX,         AV_CODEC_ID_SUNRAST,
+    AV_CODEC_ID_JPEG2000, AV_CODEC_ID_JPEGLS,    AV_CODEC_ID_LJPEG,       AV_CODEC_ID_MJPEG,
+    AV_CODEC_ID_PSD,      AV_CODEC_ID_FITS,      AV_CODEC_ID_XWD,         AV_CODEC_ID_XBM,
+    AV_CODEC_ID_XPM,      AV_CODEC_ID_XFACE,     AV_CODEC_ID_PICTOR,      AV_CODEC_ID_TARGA_Y216,
+    AV_CODEC_ID_QOI,      AV_CODEC_ID_ALIAS_PIX, AV_CODEC_ID_BRENDER_PIX, AV_CODEC_ID_GEM,
+    AV_CODEC_ID_CRI,      AV_CODEC_ID_PHOTOCD,   AV_CODEC_ID_GIF};
+
+/// The range of samples that nothing says it of. Grey of pictures is full; so is YUV in files of one picture,
+/// but for WebP (VP8) and PGMYUV.
+AVColorRange usual_range(const AVFormatContext& input, AVCodecID codec, AVPixelFormat format) {
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
+  if (d == nullptr ||
+      std::find(std::begin(kPictureCodecs), std::end(kPictureCodecs), codec) == std::end(kPictureCodecs))
+    return AVCOL_RANGE_UNSPECIFIED;
+  const bool gray = d->nb_components < 3;
+  const bool still = input.iformat != nullptr && std::string_view(input.iformat->name).ends_with("_pipe");
+  return gray || still ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED;
 }
 
 }  // namespace
@@ -117,6 +143,8 @@ VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const
   format.height = first.height;
   format.range = either(first.color_range, declared.color_range, AVCOL_RANGE_UNSPECIFIED);
   format.pixel_format = without_jpeg_disguise(static_cast<AVPixelFormat>(first.format), format.range);
+  if (format.range == AVCOL_RANGE_UNSPECIFIED)
+    format.range = usual_range(input, declared.codec_id, format.pixel_format);
   format.matrix = either(first.colorspace, declared.color_space, AVCOL_SPC_UNSPECIFIED);
   format.primaries = either(first.color_primaries, declared.color_primaries, AVCOL_PRI_UNSPECIFIED);
   format.transfer = either(first.color_trc, declared.color_trc, AVCOL_TRC_UNSPECIFIED);

@@ -12,6 +12,15 @@
 namespace saccade::pipeline {
 
 FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state), source_(source) {
+  if (state_.options.strict && source_.missing_bytes() > 0 && !source_.range().active() &&
+      !state_.options.frames) {
+    throw Error(
+        ErrorCode::media,
+        fmt::format("{}: the file is cut off: {} that its header announces {} missing; without --strict "
+                    "what is there is worked on",
+                    source_.path().string(), counted(source_.missing_bytes(), "byte"),
+                    verb(source_.missing_bytes(), "is", "are")));
+  }
   open_decoder();
 }
 
@@ -99,6 +108,7 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
         skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
         continue;
       }
+      compare_size(*frame);
       ++decoded_;
       require_limits(*frame);
       return frame;
@@ -127,18 +137,34 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
   }
 }
 
+/// What becomes of pictures is planned by the first.
+void FrameReader::compare_size(const AVFrame& frame) {
+  if (decoded_ == 0) {
+    width_ = frame.width;
+    height_ = frame.height;
+    resized_ = 0;
+  }
+  if (frame.width == width_ && frame.height == height_) return;
+  ++resized_;
+  if (!state_.options.strict) return;
+  throw Error(
+      ErrorCode::media,
+      fmt::format("{}: frame {} is of {}x{}, the first one of {}x{}; without --strict it is scaled to that",
+                  source_.path().string(), decoded_, frame.width, frame.height, width_, height_));
+}
+
 void FrameReader::end_at(std::int64_t pts) {
   source_.cut(pts);
   cut_ = av_rescale_q(pts, source_.video().time_base, AV_TIME_BASE_Q);
 }
 
 void FrameReader::require_undamaged() const {
-  if (damaged_packets() + decoder_->concealed() == 0) return;
+  if (damaged_packets() + damaged_frames() == 0) return;
   throw Error(ErrorCode::media,
               fmt::format("{}: is damaged behind frame {} ({}, {}); without "
                           "--strict what is damaged is skipped or repaired",
                           source_.path().string(), decoded_, counted(damaged_packets(), "damaged packet"),
-                          counted(decoder_->concealed(), "damaged frame")));
+                          counted(damaged_frames(), "damaged frame")));
 }
 
 /// Headers may say less than is there.
@@ -167,16 +193,26 @@ void FrameReader::report() const {
         "the server did not say how long the input is: if the connection broke, the end of the input is "
         "missing");
   }
+  if (resized_ > 0) {
+    state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
+                              counted(resized_, "frame"), width_, height_, verb(resized_, "was", "were")));
+  }
+  if (source_.cut_off()) {
+    state_.notice(source_.missing_bytes() > 0
+                      ? fmt::format("the input is cut off: {} that its header announces {} missing",
+                                    counted(source_.missing_bytes(), "byte"),
+                                    verb(source_.missing_bytes(), "is", "are"))
+                      : std::string("the input is cut off: it ends within what its header announces"));
+  }
   state_.report.damaged_packets = damaged_packets();
   if (damaged_packets() > 0) {
     state_.notice(fmt::format("{} of the input {} skipped; the timing of the rest is kept",
                               counted(damaged_packets(), "damaged packet"),
                               verb(damaged_packets(), "was", "were")));
   }
-  if (decoder_->concealed() > 0)
+  if (damaged_frames() > 0)
     state_.notice(fmt::format("{} of the input {} damaged and repaired as well as possible",
-                              counted(decoder_->concealed(), "frame"),
-                              verb(decoder_->concealed(), "is", "are")));
+                              counted(damaged_frames(), "frame"), verb(damaged_frames(), "is", "are")));
   if (decoder_->retimed() > 0) {
     state_.notice(fmt::format("{} of the input had a missing or repeated timestamp and got one in between",
                               counted(decoder_->retimed(), "frame")));

@@ -40,6 +40,7 @@ class FrameReader {
   std::int64_t first_pts() const noexcept { return first_pts_.value_or(0); }
   /// Where other streams end, in microseconds, if the range ends by a number of pictures.
   std::optional<std::int64_t> cut() const noexcept { return cut_; }
+  std::int64_t damaged_frames() const noexcept { return decoder_->concealed() + source_.cut_pictures(); }
   std::int64_t damaged_packets() const noexcept { return decoder_->damaged() + source_.damaged_packets(); }
   /// What was damaged or mended, for the report.
   void report() const;
@@ -49,6 +50,7 @@ class FrameReader {
   media::FramePtr decoded(std::vector<media::PacketPtr>& copied);
   void end_at(std::int64_t pts);
   void require_undamaged() const;
+  void compare_size(const AVFrame& frame);
   [[noreturn]] void report_empty_range() const;
   void require_limits(const AVFrame& frame) const;
 
@@ -62,6 +64,8 @@ class FrameReader {
   bool paused_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;
+  int width_ = 0, height_ = 0;             ///< of the first picture
+  std::int64_t resized_ = 0;               ///< pictures of other sizes
   std::optional<std::int64_t> last_seen_;  ///< outside of the range
   std::optional<std::int64_t> cut_;
   std::optional<std::int64_t> first_pts_;

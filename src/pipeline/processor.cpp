@@ -49,6 +49,12 @@ int class_index(const std::string& text, const OutputSpec& spec) {
                                         : "it knows " + known + (names.size() > 24 ? ", …" : "")));
 }
 
+/// Whether samples stay what they are on their way to the effect.
+bool keeps_samples(const PictureFlow& flow) {
+  return flow.work.pixel_format == flow.decoded.pixel_format &&
+         color_of(flow.work).range == color_of(flow.decoded).range;
+}
+
 bool same_picture(const media::VideoFormat& a, const AVFrame& b) {
   AVColorRange range = b.color_range;
   return a.width == b.width && a.height == b.height &&
@@ -234,14 +240,15 @@ std::unique_ptr<Worker> Processor::make_worker(int threads) const {
 /// The decoded picture in the form the effect works on; the picture itself where that is the same.
 media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const {
   const bool same = same_picture(flow_.decoded, decoded);
-  if (same && !flow_.turn && flow_.work.pixel_format == flow_.decoded.pixel_format) {
+  const bool kept = same && keeps_samples(flow_);
+  if (kept && !flow_.turn) {
     media::FramePtr frame = media::share(decoded);
     frame->format = flow_.work.pixel_format;  // without the disguise of a full range as a format of its own
     return frame;
   }
   const trace::StageClock::Scope timing(clocks_.convert);
   media::FramePtr frame = media::share(decoded);
-  if (!same || flow_.work.pixel_format != flow_.decoded.pixel_format) {
+  if (!kept) {
     media::VideoFormat from = flow_.decoded, to = flow_.decoded;
     from.width = decoded.width;
     from.height = decoded.height;

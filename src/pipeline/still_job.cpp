@@ -21,8 +21,17 @@ media::FramePtr decode_picture(JobState& state, media::Source& source) {
     if (packet && packet->stream_index != source.video_index()) continue;
     decoder.send(packet.get());
     if (media::FramePtr frame = decoder.receive()) {
-      if (decoder.concealed() > 0)
-        state.notice("the picture is damaged and was repaired as well as possible");
+      const bool cut = source.cut_pictures() > 0;
+      if (cut || decoder.concealed() > 0) {
+        const char* what = cut ? "the picture is cut off" : "the picture is damaged";
+        if (state.options.strict) {
+          throw Error(ErrorCode::media,
+                      fmt::format("{}: {}; without --strict it is repaired as well as possible",
+                                  source.path().string(), what));
+        }
+        state.notice(fmt::format("{} and was repaired as well as possible", what));
+        state.report.damaged_packets = 1;
+      }
       return frame;
     }
     if (!packet) break;

@@ -6,6 +6,7 @@
 
 #include "media/convert.h"
 #include "media/encoder.h"
+#include "media/full_range.h"
 #include "media/muxer.h"
 #include "pipeline/picture.h"
 
@@ -134,6 +135,13 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
       format->matrix = AVCOL_SPC_RGB;
       format->range = AVCOL_RANGE_JPEG;
     }
+  } else if (flow.result.range == AVCOL_RANGE_JPEG &&
+             !media::carries_full_range(*result.container, result.choice, flow.result)) {
+    flow.work.range = flow.result.range = AVCOL_RANGE_MPEG;
+    state.notice(fmt::format(
+        "{} in a {} file cannot say that samples are of full range: they are converted to limited "
+        "range",
+        result.choice.codec->name, result.container->name));
   }
   if (flow.decoded.field_order == AV_FIELD_TT || flow.decoded.field_order == AV_FIELD_BB) {
     state.notice(media::carries_fields(*result.container, result.choice, flow.result)
