@@ -20,6 +20,7 @@ extern "C" {
 #include "media/box_check.h"
 #include "media/file_end.h"
 #include "media/orientation_tag.h"
+#include "media/tiff_pages.h"
 
 namespace saccade::media {
 
@@ -457,10 +458,13 @@ void Source::reach_end(bool counted) {
   if (cut_off_ && !counted) ++damaged_;
 }
 
-/// FFmpeg makes up the rest of a JPEG.
+/// FFmpeg makes up the rest of a JPEG, and reads one page of a TIFF.
 void Source::look_at_picture(const AVPacket& packet) {
-  if (packet.stream_index != video_index_ || video().codecpar->codec_id != AV_CODEC_ID_MJPEG) return;
-  if (!jpeg_is_whole({packet.data, static_cast<std::size_t>(packet.size)})) ++cut_pictures_;
+  if (packet.stream_index != video_index_) return;
+  const std::span<const std::uint8_t> file(packet.data, static_cast<std::size_t>(packet.size));
+  const AVCodecID codec = video().codecpar->codec_id;
+  if (codec == AV_CODEC_ID_MJPEG && !jpeg_is_whole(file)) ++cut_pictures_;
+  if (codec == AV_CODEC_ID_TIFF) further_pages_ += count_tiff_pages(file) - 1;
 }
 
 PacketPtr Source::read() {
