@@ -454,7 +454,8 @@ bool Source::length_unknown() const noexcept {
 void Source::reach_end(bool counted) {
   ended_ = true;
   if (cut_off_) return;
-  cut_off_ = missing_bytes_ > 0 || take_log().find("File ended prematurely") != std::string::npos;
+  cut_off_ = missing_bytes_ > 0 ||
+             (!file_.regular() && take_log().find("File ended prematurely") != std::string::npos);
   if (cut_off_ && !counted) ++damaged_;
 }
 
@@ -484,6 +485,7 @@ PacketPtr Source::read() {
       ended_ = !packet;
       return packet;
     }
+    if (!file_.regular()) (void)take_log();  // what is said from now on is said of this packet
     const int code = av_read_frame(input_.get(), packet.get());
     if (code >= 0) {
       const auto stream = static_cast<std::size_t>(packet->stream_index);
