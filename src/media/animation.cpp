@@ -131,6 +131,29 @@ void set_plays(const AVOutputFormat& container, int plays, Dictionary& options) 
   if (name == "webp") options.set("loop", std::to_string(std::min(plays, 65535)));
 }
 
+void set_webp_length(std::span<std::uint8_t> file, std::int64_t milliseconds) {
+  // Chunks of four letters, a length, and so many bytes; a picture's begin with its place, its size and its
+  // delay of three bytes each.
+  constexpr std::size_t kDelay = 12;
+  const auto number = [&](std::size_t at, std::size_t bytes) {
+    std::uint32_t value = 0;
+    for (std::size_t i = bytes; i-- > 0;) value = value << 8 | file[at + i];
+    return value;
+  };
+  std::size_t last = 0;
+  for (std::size_t at = 12; at + 8 <= file.size();) {
+    const std::size_t length = number(at + 4, 4);
+    if (std::memcmp(&file[at], "ANMF", 4) == 0 && at + 8 + kDelay + 3 <= file.size()) {
+      if (last != 0) milliseconds -= number(last, 3);
+      last = at + 8 + kDelay;
+    }
+    at += 8 + length + length % 2;
+  }
+  if (last == 0 || milliseconds <= 0) return;
+  const std::int64_t delay = std::min<std::int64_t>(milliseconds, 0xffffff);
+  for (std::size_t i = 0; i < 3; ++i) file[last + i] = static_cast<std::uint8_t>(delay >> 8 * i & 255);
+}
+
 void set_last_delay(AVFormatContext& output, double seconds) {
   const std::string_view name = output.oformat->name;
   if (seconds <= 0) return;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include "media/ffmpeg.h"
 
@@ -21,6 +22,8 @@ bool is_animation(const AVOutputFormat& container);
 
 /// How the container's muxer writes `plays`: its option "loop" or "plays". Call before the header.
 void set_plays(const AVOutputFormat& container, int plays, Dictionary& options);
+/// Makes an animated WebP last so long: the encoder makes up how long its last picture stays.
+void set_webp_length(std::span<std::uint8_t> file, std::int64_t milliseconds);
 /// How long the last picture stays, in seconds. Call before the trailer; other containers ignore it.
 void set_last_delay(AVFormatContext& output, double seconds);
 

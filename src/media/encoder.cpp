@@ -11,6 +11,7 @@ extern "C" {
 #include <cmath>
 #include <string_view>
 
+#include "media/animation.h"
 #include "media/stream_plan.h"
 
 namespace saccade::media {
@@ -103,6 +104,14 @@ std::vector<const char*> candidates(const AVOutputFormat& container, bool alpha)
   }
   if (name == "webm") return {"libvpx-vp9", "libvpx", "libsvtav1", "libaom-av1"};
   return {"libx264", "libx265", "mpeg4"};
+}
+
+/// Effects know RGB of 8 bits only: more bits are kept by YUV.
+AVPixelFormat as_deep(AVPixelFormat format) {
+  const int depth = descriptor(format).comp[0].depth;
+  if (!holds_rgb(format) || depth <= 8) return format;
+  if (has_alpha(format)) return AV_PIX_FMT_YUVA444P10;
+  return depth <= 10 ? AV_PIX_FMT_YUV444P10 : AV_PIX_FMT_YUV444P12;
 }
 
 bool contains(std::span<const AVPixelFormat> formats, AVPixelFormat format) {
@@ -384,7 +393,7 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                   fmt::format("this build of FFmpeg has no video encoder for a {} file", container.name));
     }
   }
-  const AVPixelFormat wanted = input.pixel_format;
+  const AVPixelFormat given = input.pixel_format, wanted = as_deep(given);
   if (const OtherForm* form = other_form(choice.codec->id); form != nullptr) {
     choice.alpha = alpha;
     choice.pixel_format = alpha ? form->handed_alpha : form->handed;
@@ -422,14 +431,14 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                       descriptor(choice.pixel_format).name));
     }
   }
-  const int depth_in = descriptor(wanted).comp[0].depth,
+  const int depth_in = descriptor(given).comp[0].depth,
             depth_out = descriptor(choice.pixel_format).comp[0].depth;
   if (depth_out < depth_in) {
     // Where the encoder would take it, effects do not: they know RGB of 8 bits only.
-    const bool of_effects = accepts(*choice.codec, wanted);
+    const bool of_effects = accepts(*choice.codec, given);
     choice.notices.push_back(
         fmt::format("{} {} bits a sample at most, the input has {}: precision is lost",
-                    of_effects ? fmt::format("effects on {} pictures work with", descriptor(wanted).name)
+                    of_effects ? fmt::format("effects on {} pictures work with", descriptor(given).name)
                                : fmt::format("encoder {} takes", choice.codec->name),
                     depth_out, depth_in));
   }
@@ -441,21 +450,23 @@ std::vector<std::string> fit_container(const AVOutputFormat& container, const AV
   const std::string_view name = container.name;
   options.reorder = name != "avi" && !name.starts_with("asf");
   const AVRational rate = input.r_frame_rate, average = input.avg_frame_rate;
-  // The unit of time is all that a Y4M file says of its rate.
-  const bool timeless = name == "yuv4mpegpipe";
-  const bool fixed = choice.codec->supported_framerates != nullptr || timeless;
-  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && !fixed)) return {};
+  // The unit of time is all that a Y4M file says of its rate, and a Theora stream counts in it.
+  const bool y4m = name == "yuv4mpegpipe";
+  const bool fixed =
+      choice.codec->supported_framerates != nullptr || y4m || choice.codec->id == AV_CODEC_ID_THEORA;
+  const bool timeless = y4m || (!fixed && (container.flags & AVFMT_NOTIMESTAMPS) != 0);
+  if (rate.num <= 0 || rate.den <= 0 || (name != "avi" && !fixed && !timeless)) return {};
   // Where the pictures do not come evenly, AVI gets their own unit of time, and empty packets in between.
   constexpr double kTolerance = 0.01;
   const bool even =
       average.num <= 0 || average.den <= 0 || std::abs(av_q2d(average) / av_q2d(rate) - 1) < kTolerance;
   if (even || fixed) options.time_base = av_inv_q(rate);
-  if (even || !fixed) return {};
+  if (even || (!fixed && !timeless)) return {};
   if (timeless) {
     return {fmt::format(
-        "the pictures of the input do not come evenly, and a Y4M file knows no times: all of them are "
+        "the pictures of the input do not come evenly, and a {} file knows no times: all of them are "
         "written, each to be shown for 1/{:.5g} s (nut and matroska keep the times, on a pipe too)",
-        av_q2d(rate))};
+        y4m ? "Y4M" : name, av_q2d(rate))};
   }
   return {fmt::format(
       "the pictures of the input do not come evenly, which {} cannot express: they are moved to the nearest "
@@ -588,6 +599,7 @@ void Encoder::send(const AVFrame* frame) {
   FramePtr retimed;
   const AVRational unit = codec_->time_base;
   if (frame != nullptr) {
+    watch_pace(frame->pts);
     if (av_cmp_q(unit, time_base_) != 0) {
       retimed = share(*frame);
       retimed->pts = av_rescale_q(frame->pts, time_base_, unit);
@@ -595,6 +607,7 @@ void Encoder::send(const AVFrame* frame) {
       retimed->pkt_duration = av_rescale_q(frame->pkt_duration, time_base_, unit);
       frame = retimed.get();
     }
+    if (first_pts_ == AV_NOPTS_VALUE) first_pts_ = frame->pts;
     last_pts_ = frame->pts;
     last_duration_ = frame->pkt_duration;
     durations_[frame->pts] = frame->pkt_duration;
@@ -613,6 +626,16 @@ void Encoder::send(const AVFrame* frame) {
   }
 }
 
+void Encoder::watch_pace(std::int64_t pts) {
+  constexpr double kTolerance = 0.1, kRounding = 0.0015;  // of containers that count milliseconds
+  const double step = 1 / av_q2d(codec_->framerate);
+  if (came_ != AV_NOPTS_VALUE) {
+    const double passed = static_cast<double>(pts - came_) * av_q2d(time_base_);
+    if (std::abs(passed - step) > std::max(kTolerance * step, kRounding)) ++uneven_;
+  }
+  came_ = pts;
+}
+
 void Encoder::send_coded(const AVFrame* frame) { check(avcodec_send_frame(codec_.get(), frame), "encoding"); }
 
 double Encoder::last_duration() const noexcept {
@@ -624,11 +647,22 @@ PacketPtr Encoder::receive() {
   const int code = avcodec_receive_packet(codec_.get(), packet.get());
   if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
   check(code, "encoding");
+  // x265 numbers the packets of very short clips as if more pictures came before them; players need no more
+  // than that none is decoded after it is shown.
+  if (packet->dts != AV_NOPTS_VALUE && packet->pts != AV_NOPTS_VALUE && packet->dts > packet->pts)
+    packet->dts = packet->pts;
   if (const auto found = durations_.find(packet->pts); found != durations_.end()) {
     if (packet->duration <= 0) packet->duration = found->second;
     durations_.erase(found);
   }
   if (!one_packet_) ++packets_;
+  if (one_packet_ && first_pts_ != AV_NOPTS_VALUE) {
+    constexpr AVRational kMilliseconds{1, 1000};
+    check(av_packet_make_writable(packet.get()), "encoding");
+    set_webp_length({packet->data, static_cast<std::size_t>(packet->size)},
+                    av_rescale_q(last_pts_ + last_duration_, codec_->time_base, kMilliseconds) -
+                        av_rescale_q(first_pts_, codec_->time_base, kMilliseconds));
+  }
   return packet;
 }
 

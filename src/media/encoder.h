@@ -54,7 +54,8 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                              const EncoderOptions& options, std::span<const AVPixelFormat> among = {});
 
 /// Sets what the container asks of the encoder's timing: AVI counts frames and, like ASF, has no place for a
-/// time of showing; MPEG-1, MPEG-2 and Y4M know fixed rates only. Returns what is lost by that, for the user.
+/// time of showing; MPEG-1, MPEG-2, Theora and Y4M know fixed rates only, raw streams no times. Returns what
+/// is lost by that, for the user.
 std::vector<std::string> fit_container(const AVOutputFormat& container, const AVStream& input,
                                        const EncoderChoice& choice, EncoderOptions& options);
 
@@ -79,10 +80,13 @@ class Encoder {
   const AVCodecContext& context() const noexcept { return *codec_; }
   /// Packets so far; for an encoder that makes one of all pictures, the pictures in it.
   std::int64_t packets() const noexcept { return packets_; }
+  /// Pictures that did not come as the nominal rate says.
+  std::int64_t uneven() const noexcept { return uneven_; }
   /// How long the last picture that was sent is shown, in seconds.
   double last_duration() const noexcept;
 
  private:
+  void watch_pace(std::int64_t pts);
   void send_coded(const AVFrame* frame);
 
   CodecPtr codec_;
@@ -91,9 +95,10 @@ class Encoder {
   std::unique_ptr<FrameConverter> reorder_;
   std::unique_ptr<FramePool> reordered_;
   bool one_packet_ = false;  ///< all pictures come out as one packet (an animated WebP)
-  std::int64_t last_pts_ = AV_NOPTS_VALUE, last_duration_ = 0;
+  std::int64_t first_pts_ = AV_NOPTS_VALUE, last_pts_ = AV_NOPTS_VALUE, last_duration_ = 0;
   std::map<std::int64_t, std::int64_t> durations_;  ///< of the pictures inside, by pts
   std::int64_t packets_ = 0;
+  std::int64_t came_ = AV_NOPTS_VALUE, uneven_ = 0;  ///< time of the last picture, as it was sent
 };
 
 }  // namespace saccade::media

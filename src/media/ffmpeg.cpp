@@ -36,9 +36,12 @@ void take_line(void* context, int level, const char* format, va_list arguments) 
     if (const auto end = line.find("] "); end != std::string::npos) line.erase(0, end + 2);
   }
   // Behind it the decoder may say more.
-  if (RefusedSize size;
-      std::sscanf(line.c_str(), "Picture size %" SCNd64 "x%" SCNd64, &size.width, &size.height) == 2)
-    refused_size() = size;
+  if (const auto place = line.find("Picture size "); place != std::string::npos) {
+    RefusedSize size;
+    if (std::sscanf(line.c_str() + place, "Picture size %" SCNd64 "x%" SCNd64, &size.width, &size.height) ==
+        2)
+      refused_size() = size;
+  }
   last_message() = line;
 }
 

@@ -252,6 +252,22 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
   if (!regular_) {
     fd_ = standard ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail(path_, "cannot open for writing", errno);
+    if (options_.spool) {
+      std::error_code none;
+      std::filesystem::path folder = std::filesystem::temp_directory_path(none);
+      if (none) folder = "/tmp";
+      std::string name;
+      const int spool = with_unique_name((folder / ".saccade.").string(), name, [](const char* each) {
+        return ::open(each, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+      });
+      if (spool < 0) {
+        const int error = errno;
+        close();
+        fail(path_, "cannot create a file in " + folder.string(), error);
+      }
+      ::unlink(name.c_str());
+      sink_ = std::exchange(fd_, spool);
+    }
   } else {
     // A link stays a link: what it points to is replaced.
     std::error_code ignored;
@@ -290,7 +306,7 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
       fail(path_, "cannot set permissions", error);
     }
   }
-  avio_ = make_avio(this, true, regular_, nullptr, &OutputFile::write, &OutputFile::seek);
+  avio_ = make_avio(this, true, seekable(), nullptr, &OutputFile::write, &OutputFile::seek);
 }
 
 OutputFile::~OutputFile() {
@@ -299,8 +315,10 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::close() {
-  if (fd_ >= 0 && ::close(fd_) != 0 && error_ == 0) error_ = errno;
-  fd_ = -1;
+  for (int* fd : {&fd_, &sink_}) {
+    if (*fd >= 0 && ::close(*fd) != 0 && error_ == 0) error_ = errno;
+    *fd = -1;
+  }
 }
 
 int OutputFile::write(void* self, std::uint8_t* data, int size) {
@@ -322,7 +340,7 @@ int OutputFile::write(void* self, std::uint8_t* data, int size) {
 
 std::int64_t OutputFile::seek(void* self, std::int64_t offset, int whence) {
   auto& file = *static_cast<OutputFile*>(self);
-  if (!file.regular_) return AVERROR(ESPIPE);
+  if (!file.seekable()) return AVERROR(ESPIPE);
   if ((whence & AVSEEK_SIZE) != 0) {
     struct stat info {};
     return ::fstat(file.fd_, &info) == 0 ? info.st_size : AVERROR(errno);
@@ -335,8 +353,28 @@ void OutputFile::check_written() const {
   if (error_ != 0) fail(path_, "cannot write", error_);
 }
 
+/// From the temporary file to where it is to go.
+void OutputFile::pass_on() {
+  if (error_ != 0) return;
+  if (::lseek(fd_, 0, SEEK_SET) < 0) {
+    error_ = errno;
+    return;
+  }
+  std::swap(fd_, sink_);
+  std::vector<std::uint8_t> bytes(std::size_t{1} << 16);
+  const std::int64_t written = written_;
+  while (error_ == 0) {
+    const ssize_t n = ::read(sink_, bytes.data(), bytes.size());
+    if (n > 0) write(this, bytes.data(), static_cast<int>(n));
+    if (n == 0) break;
+    if (n < 0 && errno != EINTR) error_ = errno;
+  }
+  written_ = written;
+}
+
 void OutputFile::rename_to(const std::filesystem::path& target) {
   avio_flush(avio_.get());
+  if (sink_ >= 0) pass_on();
   close();
   check_written();
   if (!regular_) return;

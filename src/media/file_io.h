@@ -81,6 +81,9 @@ struct OutputFileOptions {
   std::vector<std::filesystem::path> protect;
   /// Where a regular target is written until then; empty: a new name beside it. On the target's file system.
   std::filesystem::path temporary = {};
+  /// What goes to a pipe, device or standard output waits in a temporary file until commit(), so that it can
+  /// be changed.
+  bool spool = false;
 };
 
 /// Which file it is, whatever its name.
@@ -117,8 +120,9 @@ class OutputFile {
   static void require_free(const std::filesystem::path& path, const OutputFileOptions& options);
 
   AVIOContext* context() noexcept { return avio_.get(); }
-  /// Whether earlier bytes can still be changed: no for pipes, devices and standard output.
-  bool seekable() const noexcept { return regular_; }
+  /// Whether earlier bytes can still be changed: no for pipes, devices and standard output
+  /// without `spool`.
+  bool seekable() const noexcept { return regular_ || sink_ >= 0; }
   const std::filesystem::path& path() const noexcept { return path_; }
   std::int64_t bytes_written() const noexcept { return written_; }
 
@@ -136,6 +140,7 @@ class OutputFile {
   static int write(void* self, std::uint8_t* data, int size);
   static std::int64_t seek(void* self, std::int64_t offset, int whence);
   void close();
+  void pass_on();
   void rename_to(const std::filesystem::path& target);
 
   std::filesystem::path path_;    ///< as the user names it
@@ -143,6 +148,7 @@ class OutputFile {
   std::string temporary_;
   OutputFileOptions options_;
   int fd_ = -1;
+  int sink_ = -1;  ///< the pipe or device behind a temporary file
   bool regular_ = false, settled_ = false;
   int error_ = 0;  ///< errno of the first failed write
   std::int64_t written_ = 0;

@@ -3,11 +3,13 @@
 extern "C" {
 #include <libavutil/display.h>
 #include <libavutil/mathematics.h>
+#include <libavutil/timecode.h>
 }
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <string_view>
@@ -45,6 +47,18 @@ void copy_metadata(AVDictionary** to, const AVDictionary* from) {
   }
 }
 
+/// The time code of the first picture of a range is not that of the input's.
+void move_timecode(AVDictionary** metadata, AVRational rate, double seconds) {
+  const AVDictionaryEntry* entry = av_dict_get(*metadata, "timecode", nullptr, 0);
+  if (entry == nullptr || seconds <= 0 || rate.num <= 0 || rate.den <= 0) return;
+  AVTimecode code;
+  if (av_timecode_init_from_string(&code, rate, entry->value, nullptr) < 0) return;
+  code.start += static_cast<int>(std::ceil(seconds * av_q2d(rate) - 0.5));
+  char text[AV_TIMECODE_STR_SIZE] = {};
+  av_timecode_make_string(&code, text, 0);
+  av_dict_set(metadata, "timecode", text, 0);
+}
+
 template <class T>
 void add_side_data(AVStream& stream, AVPacketSideDataType type, const T& value) {
   std::uint8_t* data = av_stream_new_side_data(&stream, type, sizeof(T));
@@ -72,6 +86,30 @@ void copy_side_data(AVStream& to, const AVStream& from, bool same_coding) {
 bool is_matroska_family(const AVOutputFormat& container) {
   const std::string_view name = container.name;
   return name == "matroska" || name == "webm";
+}
+
+/// H.264 and HEVC as MP4 and Matroska hold them.
+bool has_length_prefixes(const AVCodecParameters& parameters) {
+  const bool known = parameters.codec_id == AV_CODEC_ID_H264 || parameters.codec_id == AV_CODEC_ID_HEVC;
+  return known && parameters.extradata_size > 0 && parameters.extradata[0] == 1;
+}
+
+/// Containers that hold these with start codes, and whose muxers do not make them themselves.
+bool wants_start_codes(const AVOutputFormat& container) {
+  constexpr std::string_view kNames[] = {"avi", "asf", "mpeg", "vob", "dvd", "svcd"};
+  return std::find(std::begin(kNames), std::end(kNames), container.name) != std::end(kNames);
+}
+
+PacketFilterPtr start_code_filter(const AVStream& from) {
+  const bool h264 = from.codecpar->codec_id == AV_CODEC_ID_H264;
+  AVBSFContext* raw = nullptr;
+  check(av_bsf_alloc(av_bsf_get_by_name(h264 ? "h264_mp4toannexb" : "hevc_mp4toannexb"), &raw),
+        "cannot copy a stream");
+  PacketFilterPtr filter(raw);
+  check(avcodec_parameters_copy(filter->par_in, from.codecpar), "cannot copy a stream's description");
+  filter->time_base_in = from.time_base;
+  check(av_bsf_init(filter.get()), "cannot copy a stream");
+  return filter;
 }
 
 /// The input's tag where the container knows it for this codec; else 0, and the muxer picks its own.
@@ -116,6 +154,7 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
     }
   }
   copy_metadata(&output_->metadata, input.metadata);
+  move_timecode(&output_->metadata, source.video().avg_frame_rate, source.range().start_seconds());
   copy_chapters(input, source.range());
 
   Dictionary options;
@@ -205,6 +244,7 @@ void Muxer::add_video(const Source& source, const AVCodecContext& encoder, const
   stream.sample_aspect_ratio = format.sample_aspect;
   stream.disposition = from.disposition;
   copy_metadata(&stream.metadata, from.metadata);
+  move_timecode(&stream.metadata, from.avg_frame_rate, source.range().start_seconds());
   if (const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(encoder.pix_fmt);
       d != nullptr && (d->flags & AV_PIX_FMT_FLAG_ALPHA) != 0 &&
       (encoder.codec_id == AV_CODEC_ID_VP8 || encoder.codec_id == AV_CODEC_ID_VP9)) {
@@ -262,6 +302,10 @@ void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
     av_dict_set(&stream.metadata, "mimetype", png ? "image/png" : "image/jpeg", 0);
     return;
   }
+  if (has_length_prefixes(*from.codecpar) && wants_start_codes(*output_->oformat)) {
+    track.filter = start_code_filter(from);
+    check(avcodec_parameters_copy(&parameters, track.filter->par_out), "cannot copy a stream's description");
+  }
   parameters.codec_tag = matching_tag(*output_->oformat, parameters);
   copy_side_data(stream, from, true);
 }
@@ -287,8 +331,6 @@ void Muxer::copy_chapters(const AVFormatContext& input, const RangeFilter& range
 
 void Muxer::write_video(PacketPtr packet) {
   release_until(av_rescale_q(packet->dts, video_.time_base, AV_TIME_BASE_Q));
-  if (last_video_pts_ != AV_NOPTS_VALUE && packet->pts != last_video_pts_ + 1) ++uneven_;
-  last_video_pts_ = packet->pts;
   packet->stream_index = video_.index;
   av_packet_rescale_ts(packet.get(), video_.time_base, output_->streams[video_.index]->time_base);
   video_end_ = std::max(video_end_, packet->pts + packet->duration);
@@ -307,7 +349,14 @@ void Muxer::write_copy(PacketPtr packet) {
       }
       for (PacketPtr& each : track.unheard) hold(std::move(each), source);
       track.unheard.clear();
-      hold(std::move(packet), source);
+      if (!track.filter) {
+        hold(std::move(packet), source);
+        break;
+      }
+      if (av_bsf_send_packet(track.filter.get(), packet.get()) < 0) break;  // it is damaged
+      for (PacketPtr done = make_packet(); av_bsf_receive_packet(track.filter.get(), done.get()) >= 0;
+           done = make_packet())
+        hold(std::move(done), source);
       break;
     case StreamAction::convert_text:
       if (PacketPtr converted = track.subtitles->convert(*packet)) hold(std::move(converted), source);
@@ -414,10 +463,12 @@ void Muxer::finish() {
     write_endless(track, av_rescale_q(video_end_, output_->streams[video_.index]->time_base,
                                       output_->streams[track.index]->time_base));
   }
-  if (uneven_ > 0 && std::string_view(output_->oformat->name) == "yuv4mpegpipe") {
+  const std::string_view name = output_->oformat->name;
+  const bool y4m = name == "yuv4mpegpipe";
+  if (uneven_ > 0 && (y4m || (output_->oformat->flags & AVFMT_NOTIMESTAMPS) != 0)) {
     notices_.push_back(
-        fmt::format("{} did not come evenly; a Y4M file knows no times, so all are shown equally long",
-                    counted(uneven_, "picture")));
+        fmt::format("{} did not come evenly; a {} file knows no times, so all are shown equally long",
+                    counted(uneven_, "picture"), y4m ? "Y4M" : name));
   }
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     if (!tracks_[i].subtitles || tracks_[i].subtitles->refused() == 0) continue;

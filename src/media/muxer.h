@@ -1,6 +1,11 @@
 // Writing the result: the encoded video, and everything of the input that is carried over.
 #pragma once
 
+extern "C" {
+#include <libavcodec/bsf.h>
+}
+
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -16,6 +21,11 @@
 #include "media/video_format.h"
 
 namespace saccade::media {
+
+struct PacketFilterDeleter {
+  void operator()(AVBSFContext* filter) const noexcept { av_bsf_free(&filter); }
+};
+using PacketFilterPtr = std::unique_ptr<AVBSFContext, PacketFilterDeleter>;
 
 /// Not thread-safe. Packets of copied streams are held back until the video has come as far, so that the file
 /// is interleaved although the encoder looks ahead; what is held is bounded.
@@ -33,6 +43,8 @@ class Muxer {
   /// How long the last picture is shown, in seconds, for containers that only know when the next one comes
   /// (animated pictures). Before finish().
   void set_last_duration(double seconds);
+  /// How many pictures did not come evenly: told where the container knows no times. Before finish().
+  void set_uneven(std::int64_t pictures) noexcept { uneven_ = std::max(uneven_, pictures); }
   /// Packets of other streams that start at this time of the result or later are left out.
   void cut(std::int64_t microseconds) noexcept { cut_ = microseconds; }
   /// Writes what is held back and the trailer.
@@ -55,6 +67,7 @@ class Muxer {
     std::int64_t rescale_state = AV_NOPTS_VALUE;
     std::deque<PacketPtr> unheard;  ///< the last packets that are not to be shown
     PacketPtr endless;              ///< the last one, which lasts until the next comes, as written
+    PacketFilterPtr filter;         ///< of a copied stream, to the form that the container wants
     std::unique_ptr<SubtitleConverter> subtitles;
     std::unique_ptr<AudioConverter> audio;
   };
@@ -83,8 +96,8 @@ class Muxer {
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
   std::int64_t cut_ = INT64_MAX;
-  std::int64_t video_end_ = 0;                                 ///< in the unit of the video's stream
-  std::int64_t last_video_pts_ = AV_NOPTS_VALUE, uneven_ = 0;  ///< of a container that knows no times
+  std::int64_t video_end_ = 0;  ///< in the unit of the video's stream
+  std::int64_t uneven_ = 0;
   bool finished_ = false;
 };
 

@@ -20,6 +20,7 @@ extern "C" {
 #include "media/box_check.h"
 #include "media/file_end.h"
 #include "media/orientation_tag.h"
+#include "media/tiff_pages.h"
 
 namespace saccade::media {
 
@@ -453,14 +454,18 @@ bool Source::length_unknown() const noexcept {
 void Source::reach_end(bool counted) {
   ended_ = true;
   if (cut_off_) return;
-  cut_off_ = missing_bytes_ > 0 || take_log().find("File ended prematurely") != std::string::npos;
+  cut_off_ = missing_bytes_ > 0 ||
+             (!file_.regular() && take_log().find("File ended prematurely") != std::string::npos);
   if (cut_off_ && !counted) ++damaged_;
 }
 
-/// FFmpeg makes up the rest of a JPEG.
+/// FFmpeg makes up the rest of a JPEG, and reads one page of a TIFF.
 void Source::look_at_picture(const AVPacket& packet) {
-  if (packet.stream_index != video_index_ || video().codecpar->codec_id != AV_CODEC_ID_MJPEG) return;
-  if (!jpeg_is_whole({packet.data, static_cast<std::size_t>(packet.size)})) ++cut_pictures_;
+  if (packet.stream_index != video_index_) return;
+  const std::span<const std::uint8_t> file(packet.data, static_cast<std::size_t>(packet.size));
+  const AVCodecID codec = video().codecpar->codec_id;
+  if (codec == AV_CODEC_ID_MJPEG && !jpeg_is_whole(file)) ++cut_pictures_;
+  if (codec == AV_CODEC_ID_TIFF) further_pages_ += count_tiff_pages(file) - 1;
 }
 
 PacketPtr Source::read() {
@@ -480,6 +485,7 @@ PacketPtr Source::read() {
       ended_ = !packet;
       return packet;
     }
+    if (!file_.regular()) (void)take_log();  // what is said from now on is said of this packet
     const int code = av_read_frame(input_.get(), packet.get());
     if (code >= 0) {
       const auto stream = static_cast<std::size_t>(packet->stream_index);

@@ -89,6 +89,8 @@ class Source {
   bool cut_off() const noexcept { return cut_off_; }
   /// Pictures (of single files) that end before all of them has come, and are given all the same.
   std::int64_t cut_pictures() const noexcept { return cut_pictures_; }
+  /// Pages of TIFF files behind the first, which are not read.
+  std::int64_t further_pages() const noexcept { return further_pages_; }
 
  private:
   void choose_stream(std::optional<int> wanted);
@@ -118,7 +120,7 @@ class Source {
   int video_index_ = -1;
   bool still_ = false, ended_ = false, end_unsure_ = false, begins_unseen_ = false;
   std::vector<std::int64_t> first_pts_;
-  std::int64_t damaged_ = 0, cut_pictures_ = 0, missing_bytes_ = 0;
+  std::int64_t damaged_ = 0, cut_pictures_ = 0, missing_bytes_ = 0, further_pages_ = 0;
   bool cut_off_ = false;
 };
 

@@ -109,9 +109,16 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
     // QuickTime keeps the chapters' names in a stream; the muxer writes them anew.
     const bool chapter_names = stream.codecpar->codec_id == AV_CODEC_ID_BIN_DATA &&
                                stream.discard == AVDISCARD_ALL && input.nb_chapters > 0;
+    // The muxer makes it anew, of the time code that the video's description has.
+    const bool time_code =
+        stream.codecpar->codec_type == AVMEDIA_TYPE_DATA &&
+        stream.codecpar->codec_tag == MKTAG('t', 'm', 'c', 'd') &&
+        (std::string_view(container.name) == "mov" || std::string_view(container.name) == "mp4") &&
+        (av_dict_get(source.video().metadata, "timecode", nullptr, 0) != nullptr ||
+         av_dict_get(input.metadata, "timecode", nullptr, 0) != nullptr);
     const bool unknown_sound =
         stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO && stream.codecpar->sample_rate <= 0;
-    if (chapter_names) {
+    if (chapter_names || time_code) {
       decision.action = StreamAction::drop;
     } else if (unknown_sound) {
       decision.action = StreamAction::drop;

@@ -25,6 +25,8 @@ class RangeFilter {
 
   bool active() const noexcept { return !range_.whole() || cut_.has_value(); }
   bool moves() const noexcept { return range_.start > 0; }
+  /// Seconds of the input that lie before the range.
+  double start_seconds() const noexcept { return range_.start; }
   /// Where the range starts in the input's own times, in a stream's unit.
   std::int64_t start(const AVStream& stream) const noexcept;
   /// Gives the packet its time in the result. False if it does not belong there. Packets of the video always

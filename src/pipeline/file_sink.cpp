@@ -50,6 +50,7 @@ SinkResult FileSink::finish(bool interrupted) {
   {
     const trace::StageClock::Scope timing(clocks_.write);
     muxer_.set_last_duration(encoder_.last_duration());
+    muxer_.set_uneven(encoder_.uneven());
     muxer_.finish();
   }
   if (encoder_.packets() != pictures_) {

@@ -193,6 +193,11 @@ void FrameReader::report() const {
         "the server did not say how long the input is: if the connection broke, the end of the input is "
         "missing");
   }
+  if (source_.further_pages() > 0) {
+    state_.notice(fmt::format("of each picture the first page is taken: {} {} left out",
+                              counted(source_.further_pages(), "further page"),
+                              verb(source_.further_pages(), "is", "are")));
+  }
   if (resized_ > 0) {
     state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
                               counted(resized_, "frame"), width_, height_, verb(resized_, "was", "were")));

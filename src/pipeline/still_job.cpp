@@ -21,6 +21,11 @@ media::FramePtr decode_picture(JobState& state, media::Source& source) {
     if (packet && packet->stream_index != source.video_index()) continue;
     decoder.send(packet.get());
     if (media::FramePtr frame = decoder.receive()) {
+      if (source.further_pages() > 0) {
+        state.notice(
+            fmt::format("the picture has {} pages: only the first is worked on, the others are left out",
+                        source.further_pages() + 1));
+      }
       const bool cut = source.cut_pictures() > 0;
       if (cut || decoder.concealed() > 0) {
         const char* what = cut ? "the picture is cut off" : "the picture is damaged";

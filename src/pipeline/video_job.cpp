@@ -140,7 +140,10 @@ void VideoJob::open_output() {
     if (!options.dry_run)
       folder_ = std::make_unique<WorkFolder>(options.output, options.resume, options.overwrite);
   } else {
-    file_ = std::make_unique<media::OutputFile>(options.output, output_options());
+    media::OutputFileOptions file = output_options();
+    // Its head says how many pictures follow.
+    file.spool = std::string_view(result_.container->name) == "apng";
+    file_ = std::make_unique<media::OutputFile>(options.output, std::move(file));
   }
 }
 

@@ -86,9 +86,12 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
   }
   const bool alpha_in = has_flag(wanted.pixel_format, AV_PIX_FMT_FLAG_ALPHA);
   const bool gray = av_pix_fmt_desc_get(wanted.pixel_format)->nb_components < 3;
-  if (gray)
-    wanted.pixel_format = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth > 8 ? AV_PIX_FMT_YUV420P10
-                                                                                      : AV_PIX_FMT_YUV420P;
+  if (gray) {
+    const int depth = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth;
+    wanted.pixel_format = depth > 10  ? AV_PIX_FMT_YUV420P12
+                          : depth > 8 ? AV_PIX_FMT_YUV420P10
+                                      : AV_PIX_FMT_YUV420P;
+  }
   const bool want_alpha = options.effect == Effect::remove || alpha_in;
 
   result.encoder = {.name = options.encoder,
@@ -108,6 +111,16 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
   result.choice =
       media::choose_encoder(*result.container, wanted, want_alpha, result.encoder, supported_formats());
   state.notice(result.choice.notices);
+  // What they are first made into may have fewer bits already.
+  const int depth_in = av_pix_fmt_desc_get(flow.decoded.pixel_format)->comp[0].depth,
+            depth_wanted = av_pix_fmt_desc_get(wanted.pixel_format)->comp[0].depth;
+  if (depth_wanted < depth_in &&
+      av_pix_fmt_desc_get(result.choice.pixel_format)->comp[0].depth == depth_wanted) {
+    state.notice(
+        fmt::format("effects on {} pictures work with {} bits a sample at most, the input has {}: "
+                    "precision is lost",
+                    av_get_pix_fmt_name(flow.decoded.pixel_format), depth_wanted, depth_in));
+  }
   if (options.effect == Effect::remove && !result.choice.alpha) {
     state.notice(
         fmt::format("{} in a {} file has no transparency: the background becomes chroma green (.mov, "
