@@ -6,7 +6,6 @@ extern "C" {
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 namespace saccade::media {
 
@@ -68,16 +67,13 @@ constexpr AVCodecID kPictureCodecs[] = {
     AV_CODEC_ID_QOI,      AV_CODEC_ID_ALIAS_PIX, AV_CODEC_ID_BRENDER_PIX, AV_CODEC_ID_GEM,
     AV_CODEC_ID_CRI,      AV_CODEC_ID_PHOTOCD,   AV_CODEC_ID_GIF};
 
-/// The range of samples that nothing says it of. Grey of pictures is full; so is YUV in files of one picture,
-/// but for WebP (VP8) and PGMYUV.
-AVColorRange usual_range(const AVFormatContext& input, AVCodecID codec, AVPixelFormat format) {
+/// The range of samples that nothing says it of: grey of pictures is full. YUV of theirs may be either (TIFF,
+/// WebP).
+AVColorRange usual_range(AVCodecID codec, AVPixelFormat format) {
   const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
-  if (d == nullptr ||
-      std::find(std::begin(kPictureCodecs), std::end(kPictureCodecs), codec) == std::end(kPictureCodecs))
-    return AVCOL_RANGE_UNSPECIFIED;
-  const bool gray = d->nb_components < 3;
-  const bool still = input.iformat != nullptr && std::string_view(input.iformat->name).ends_with("_pipe");
-  return gray || still ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED;
+  const bool picture =
+      std::find(std::begin(kPictureCodecs), std::end(kPictureCodecs), codec) != std::end(kPictureCodecs);
+  return picture && d != nullptr && d->nb_components < 3 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED;
 }
 
 }  // namespace
@@ -144,7 +140,7 @@ VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const
   format.range = either(first.color_range, declared.color_range, AVCOL_RANGE_UNSPECIFIED);
   format.pixel_format = without_jpeg_disguise(static_cast<AVPixelFormat>(first.format), format.range);
   if (format.range == AVCOL_RANGE_UNSPECIFIED)
-    format.range = usual_range(input, declared.codec_id, format.pixel_format);
+    format.range = usual_range(declared.codec_id, format.pixel_format);
   format.matrix = either(first.colorspace, declared.color_space, AVCOL_SPC_UNSPECIFIED);
   format.primaries = either(first.color_primaries, declared.color_primaries, AVCOL_PRI_UNSPECIFIED);
   format.transfer = either(first.color_trc, declared.color_trc, AVCOL_TRC_UNSPECIFIED);
