@@ -6,7 +6,6 @@ extern "C" {
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 namespace saccade::media {
 
@@ -68,14 +67,13 @@ constexpr AVCodecID kPictureCodecs[] = {
     AV_CODEC_ID_QOI,      AV_CODEC_ID_ALIAS_PIX, AV_CODEC_ID_BRENDER_PIX, AV_CODEC_ID_GEM,
     AV_CODEC_ID_CRI,      AV_CODEC_ID_PHOTOCD,   AV_CODEC_ID_GIF};
 
-/// The range of samples that nothing says it of: grey of pictures is full. YUV that says nothing is left to
-/// what is assumed of video, as FFmpeg reads and writes it.
+/// The range of samples that nothing says it of: grey of pictures is full. YUV of theirs may be either (TIFF,
+/// WebP).
 AVColorRange usual_range(AVCodecID codec, AVPixelFormat format) {
   const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format);
-  if (d == nullptr ||
-      std::find(std::begin(kPictureCodecs), std::end(kPictureCodecs), codec) == std::end(kPictureCodecs))
-    return AVCOL_RANGE_UNSPECIFIED;
-  return d->nb_components < 3 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED;
+  const bool picture =
+      std::find(std::begin(kPictureCodecs), std::end(kPictureCodecs), codec) != std::end(kPictureCodecs);
+  return picture && d != nullptr && d->nb_components < 3 ? AVCOL_RANGE_JPEG : AVCOL_RANGE_UNSPECIFIED;
 }
 
 }  // namespace
