@@ -642,15 +642,28 @@ double Encoder::last_duration() const noexcept {
   return static_cast<double>(last_duration_) * av_q2d(codec_->time_base);
 }
 
+/// Of clips shorter than its delay x265 makes up when packets are decoded (seen in its version 3.5: what lay
+/// in its memory, now and then). What cannot be right becomes the next tick, before the packet is shown.
+void Encoder::mend_dts(AVPacket& packet) {
+  if (packet.dts == AV_NOPTS_VALUE || packet.pts == AV_NOPTS_VALUE || first_pts_ == AV_NOPTS_VALUE) return;
+  const bool possible = packet.dts <= packet.pts && packet.dts >= first_pts_ - INT32_MAX &&
+                        (last_dts_ == AV_NOPTS_VALUE || packet.dts > last_dts_);
+  if (!possible) {
+    const std::int64_t next =
+        last_dts_ == AV_NOPTS_VALUE
+            ? first_pts_ - codec_->has_b_frames * std::max<std::int64_t>(1, last_duration_)
+            : last_dts_ + 1;
+    packet.dts = std::min(packet.pts, next);
+  }
+  last_dts_ = packet.dts;
+}
+
 PacketPtr Encoder::receive() {
   PacketPtr packet = make_packet();
   const int code = avcodec_receive_packet(codec_.get(), packet.get());
   if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) return nullptr;
   check(code, "encoding");
-  // x265 numbers the packets of very short clips as if more pictures came before them; players need no more
-  // than that none is decoded after it is shown.
-  if (packet->dts != AV_NOPTS_VALUE && packet->pts != AV_NOPTS_VALUE && packet->dts > packet->pts)
-    packet->dts = packet->pts;
+  mend_dts(*packet);
   if (const auto found = durations_.find(packet->pts); found != durations_.end()) {
     if (packet->duration <= 0) packet->duration = found->second;
     durations_.erase(found);

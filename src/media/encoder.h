@@ -87,6 +87,7 @@ class Encoder {
 
  private:
   void watch_pace(std::int64_t pts);
+  void mend_dts(AVPacket& packet);
   void send_coded(const AVFrame* frame);
 
   CodecPtr codec_;
@@ -96,6 +97,7 @@ class Encoder {
   std::unique_ptr<FramePool> reordered_;
   bool one_packet_ = false;  ///< all pictures come out as one packet (an animated WebP)
   std::int64_t first_pts_ = AV_NOPTS_VALUE, last_pts_ = AV_NOPTS_VALUE, last_duration_ = 0;
+  std::int64_t last_dts_ = AV_NOPTS_VALUE;          ///< of the last packet
   std::map<std::int64_t, std::int64_t> durations_;  ///< of the pictures inside, by pts
   std::int64_t packets_ = 0;
   std::int64_t came_ = AV_NOPTS_VALUE, uneven_ = 0;  ///< time of the last picture, as it was sent
