@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/counted.h"
 #include "base/files.h"
 #include "command.h"
 #include "find_model.h"
@@ -277,7 +278,7 @@ Json json_of(const Configuration& c) {
 void print_layers(const Configuration& c) {
   double total = 0;
   for (const auto& runs : c.step_runs) total += spread_of(runs).median;
-  fmt::print("\nlayers, {} on {} thread{}\n", isa_name(c.isa), c.threads, c.threads == 1 ? "" : "s");
+  fmt::print("\nlayers, {} on {}\n", isa_name(c.isa), counted(c.threads, "thread"));
   fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}", "#", "operator", "kernel", "output", "µs",
              "%", "GF/s", "GB/s");
   fmt::print("{}\n", c.floors.kernel.empty()

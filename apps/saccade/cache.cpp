@@ -149,7 +149,7 @@ void show_removal(const CacheArguments& a, const CacheRemoval& removal) {
     fmt::print("{}\n", json.dump(2));
   } else {
     fmt::print("{}: {} {} removed, {}; {}\n", folder_of(a).string(), removal.entries,
-               verb(removal.entries, "entry", "entries"), size_text(removal.bytes),
+               by_number(removal.entries, "entry", "entries"), size_text(removal.bytes),
                counted(removal.unfinished, "unfinished file"));
   }
 }

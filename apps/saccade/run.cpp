@@ -71,8 +71,8 @@ void run(const CLI::App& command) {
   }
   if (report.interrupted) {
     std::fprintf(stderr, "saccade: interrupted: the %s done so far %s in %s\n",
-                 counted(report.frames, "frame").c_str(), report.frames == 1 ? "is" : "are",
-                 report.output.c_str());
+                 counted(report.frames, "frame").c_str(),
+                 std::string(by_number(report.frames, "is", "are")).c_str(), report.output.c_str());
     throw Exit{kInterrupted};
   }
 }

@@ -46,7 +46,7 @@ std::string line_of(const BatchResult& result) {
       return result.report.frames > 0
                  ? fmt::format("{}: interrupted: the {} done so far {} in {}", input,
                                counted(result.report.frames, "frame"),
-                               verb(result.report.frames, "is", "are"), result.report.output.string())
+                               by_number(result.report.frames, "is", "are"), result.report.output.string())
                  : input + ": interrupted";
     case BatchResult::State::failed: {
       // Most messages begin with the file's name.
@@ -77,7 +77,7 @@ std::string summary_of(const BatchReport& report) {
       fmt::format("{} of {} done in {:.2f} s, {}", report.done, counted(report.results.size(), "file"),
                   report.seconds, counted(report.frames, "frame"));
   if (report.skipped > 0)
-    text += fmt::format(", {} {} done before", report.skipped, verb(report.skipped, "was", "were"));
+    text += fmt::format(", {} {} done before", report.skipped, by_number(report.skipped, "was", "were"));
   if (report.failed > 0) text += fmt::format(", {} failed", report.failed);
   text += "\n";
   for (const BatchResult& result : report.results) {

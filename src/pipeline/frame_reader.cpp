@@ -160,7 +160,7 @@ void FrameReader::require_limits(const AVFrame& frame) const {
 void FrameReader::report() const {
   if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
     state_.notice(fmt::format("{} of the series of pictures {} missing: the pictures before are shown longer",
-                              counted(missing, "number"), verb(missing, "is", "are")));
+                              counted(missing, "number"), by_number(missing, "is", "are")));
   }
   if (source_.end_unsure()) {
     state_.notice(
@@ -171,12 +171,12 @@ void FrameReader::report() const {
   if (damaged_packets() > 0) {
     state_.notice(fmt::format("{} of the input {} skipped; the timing of the rest is kept",
                               counted(damaged_packets(), "damaged packet"),
-                              verb(damaged_packets(), "was", "were")));
+                              by_number(damaged_packets(), "was", "were")));
   }
   if (decoder_->concealed() > 0)
     state_.notice(fmt::format("{} of the input {} damaged and repaired as well as possible",
                               counted(decoder_->concealed(), "frame"),
-                              verb(decoder_->concealed(), "is", "are")));
+                              by_number(decoder_->concealed(), "is", "are")));
   if (decoder_->retimed() > 0) {
     state_.notice(fmt::format("{} of the input had a missing or repeated timestamp and got one in between",
                               counted(decoder_->retimed(), "frame")));

@@ -340,7 +340,7 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   if (source.series()) {
     if (const auto others = media::other_files(source.path()); !others.empty()) {
       state.notice(fmt::format("{} beside the pictures {} no part in the video: {}{}",
-                               counted(others.size(), "other file"), verb(others.size(), "has", "have"),
+                               counted(others.size(), "other file"), by_number(others.size(), "has", "have"),
                                others.front().filename().string(), others.size() == 1 ? "" : ", ..."));
     }
   }

@@ -275,8 +275,8 @@ void VideoJob::open_encoder() {
   notices_told_ = sink_->notices().size();
   state_.notice(sink_->notices());
   if (skip_ > 0)
-    state_.notice(
-        fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"), verb(skip_, "was", "were")));
+    state_.notice(fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"),
+                              by_number(skip_, "was", "were")));
 }
 
 /// False when there is no further picture.
@@ -469,7 +469,7 @@ void VideoJob::finish() {
   if (report.dropped_frames > 0) {
     state_.notice(fmt::format("{} of the live input {} dropped: there was no time for more",
                               counted(report.dropped_frames, "frame"),
-                              verb(report.dropped_frames, "was", "were")));
+                              by_number(report.dropped_frames, "was", "were")));
   }
   reader_.report();
 }
