@@ -10,6 +10,7 @@
 
 #include "base/counted.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "layer_floor.h"
@@ -350,12 +351,9 @@ void run(const BenchOptions& options) {
     Json list = Json::array();
     for (const Configuration& c : configurations) list.push_back(json_of(c));
     result["configurations"] = std::move(list);
-    const std::string text = result.dump(2) + "\n";
-    if (options.json == "-") {
-      fmt::print("{}", text);
-      return;
-    }
-    write_file(options.json, std::as_bytes(std::span(text)));
+    const std::string text = json_text(result, 2) + "\n";
+    write_text(options.json, text);
+    if (options.json == "-" || is_standard_output(options.json)) return;
   }
   fmt::print("{}: {} ({} CPUs), {} warm-up and {} interleaved runs each\n", path.string(),
              platform::cpu_name(), platform::available_cpus(), options.warmup, options.repeats);

@@ -55,10 +55,6 @@ nlohmann::json report_json(const OptimizeReport& report) {
           {"trials", trials}};
 }
 
-void write_text(const std::string& file, const std::string& text) {
-  write_file(file, std::as_bytes(std::span(text)));
-}
-
 /// What the command line and a file said of the job, with what was found on top.
 std::string file_text(const settings::Effective& said, const OptimizeReport& report) {
   std::vector<settings::FileEntry> entries;
@@ -109,14 +105,11 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const OptimizeReport report = optimize(job, optimize_options(said), callbacks);
   if (shown) std::fputs("\r\033[K", stderr);
   const std::string text = file_text(said, report);
-  if (target == "-") {
-    std::fputs(text.c_str(), stdout);
-  } else {
-    write_text(target, text);
-  }
+  write_text(target, text);
   if (!arguments.page.empty())
     write_text(arguments.page, tune::report_page(report, "saccade run " + inputs.front()));
-  std::FILE* out = target == "-" ? stderr : stdout;
+  const auto is_output = [](const std::string& file) { return file == "-" || is_standard_output(file); };
+  std::FILE* out = is_output(target) || is_output(arguments.page) ? stderr : stdout;
   if (json) {
     std::fputs((report_json(report).dump(2) + "\n").c_str(), out);
   } else if (!quiet) {

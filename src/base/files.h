@@ -26,8 +26,15 @@ void release_pages(std::span<const std::byte> part) noexcept;
 /// Whole content as text. Throws like map_file.
 std::string read_text(const std::filesystem::path& path);
 
+/// What a chain of links ends at, whether or not that exists.
+std::filesystem::path behind_links(std::filesystem::path path);
+
+/// Whether the path is a name of standard output, which may be led into a file.
+bool is_standard_output(const std::filesystem::path& path) noexcept;
+
 /// Writes `content` beside `path` (PATH.XXXXXX, locked by flock meanwhile) and renames it there, so that
-/// `path` is never half written. Throws Error(io).
+/// `path` is never half written. A link stays a link: what it points to is replaced. Devices, pipes and
+/// standard output are no files: they are written into and stay. Throws Error(not_found | io).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
 /// The same for content in several pieces, one behind the other.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);

@@ -30,7 +30,7 @@ bool is_ours(const std::filesystem::path& file) {
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& target) {
-  const std::filesystem::path file = media::behind_links(target);
+  const std::filesystem::path file = behind_links(target);
   return file.parent_path() / (file.filename().string() + ".resume");
 }
 

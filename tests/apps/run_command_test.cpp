@@ -102,6 +102,22 @@ TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
   EXPECT_THAT(result.err, HasSubstr("saccade.yaml: exists already"));
   EXPECT_THAT(scratch.names(),
               ElementsAre("clip.mp4", "model.onnx", "out.mp4", "saccade.yaml", "tried.html"));
+  // Links are followed, pipes written into.
+  const auto link = scratch / "link.yaml", pipe = scratch / "pipe";
+  std::filesystem::create_symlink("behind.yaml", link);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ::fcntl(reader, F_SETPIPE_SZ, 1 << 20);
+  result = testing::run_saccade(
+      said.path(), {"optimize", clip.string(), "-o", link.string(), "--model", model.string(), "--effect",
+                    "blur", "--page", pipe.string(), "--quiet", "--tuning-budget", "1"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::string piped(1 << 20, '\0');
+  piped.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader, piped.data(), piped.size()))));
+  ::close(reader);
+  EXPECT_THAT(piped, HasSubstr("<h2>Trials</h2>"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe) && std::filesystem::is_symlink(link));
+  EXPECT_THAT(read_file(scratch / "behind.yaml"), HasSubstr("effect: blur"));
   const auto tuned = scratch / "tuned.mp4";
   result = run(with(clip, tuned, {"--auto-optimize", "--tuning-budget", "1"}));
   EXPECT_EQ(result.code, 0) << result.err;
