@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/files.h"
+#include "base/json_text.h"
 #include "precision_text.h"
 #include "profile/report.h"
 #include "profile/verdict.h"
@@ -173,6 +175,13 @@ void JobOutput::show_late_notices(const JobReport& report) {
   if (options_.plan == nullptr) return;
   for (std::size_t i = notices_shown_; i < report.notices.size(); ++i)
     std::fputs(fmt::format("note    {}\n", report.notices[i]).c_str(), options_.plan);
+}
+
+bool writes_to_stdout(const JobOptions& job) {
+  const auto is_stdout = [](const std::filesystem::path& path) {
+    return path == "-" || is_standard_output(path);
+  };
+  return is_stdout(job.output) || is_stdout(job.mask_output);
 }
 
 std::string job_table(const JobReport& report) {

@@ -55,7 +55,7 @@ void run(const CLI::App& command) {
     run_many(batch, {json, quiet, progress != "none"}, interrupt_requested);
     return;
   }
-  const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
+  const bool result_on_stdout = writes_to_stdout(options);
   // With --json standard output holds nothing but the summary, which repeats the plan.
   std::FILE* plan = quiet || json ? nullptr : result_on_stdout ? stderr : stdout;
   if (said.flag("auto-optimize")) options = optimized(options, said, interrupt_requested, plan);

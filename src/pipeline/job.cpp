@@ -238,6 +238,8 @@ void check_options(const JobOptions& options) {
               (plain_name(options.mask_output) != plain_name(options.output) &&
                !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
           fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
+  require(!media::is_standard_stream(options.mask_output) || !media::is_standard_stream(options.output),
+          "output and mask output are both standard output; only one of them can be");
   require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,
           fmt::format("start {} is out of range 0 to {} seconds", options.start, kMaxSeconds));
   require(!options.duration || (*options.duration > 0 && *options.duration <= kMaxSeconds),

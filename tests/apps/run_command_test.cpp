@@ -124,6 +124,37 @@ TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
   EXPECT_THAT(result.out, HasSubstr("verdict"));
 }
 
+TEST_F(RunCommand, StandardOutputHoldsNothingBesideTheResultOrTheMasks) {
+  const std::string y4m = "YUV4MPEG2", matroska = "\x1a\x45\xdf\xa3";
+  for (const char* name : {"-", "/dev/stdout"}) {
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--json"}, {"--quiet"}}) {
+      std::vector<std::string> arguments = with(clip, scratch / "out.mp4", {"--mask-output", name});
+      arguments.insert(arguments.end(), {"--overwrite", "--effect", "blur"});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const testing::Result result = run(arguments);
+      ASSERT_EQ(result.code, 0) << result.err;
+      const std::string text = result.out.substr(0, 16) + result.out.substr(result.out.size() - 64);
+      EXPECT_TRUE(result.out.starts_with(matroska)) << text;
+      EXPECT_EQ(result.out.find("frames in"), std::string::npos);
+      EXPECT_EQ(result.out.find("\"frames\""), std::string::npos);
+      if (!more.empty() && more.front() == "--json") {
+        EXPECT_EQ(nlohmann::json::parse(result.err)["frames"], 50);
+      } else if (more.empty()) {
+        EXPECT_THAT(result.err, HasSubstr("50 frames in"));
+      }
+      write_text(scratch / "piped.mkv", result.out);
+      EXPECT_EQ(frame_times(scratch / "piped.mkv").size(), 50u);
+    }
+  }
+  const testing::Result video =
+      run(with(clip, "-", {"--effect", "mask", "--output-format", "y4m", "--frames", "3"}));
+  ASSERT_EQ(video.code, 0) << video.err;
+  EXPECT_TRUE(video.out.starts_with(y4m));
+  EXPECT_THAT(video.err, HasSubstr("3 frames in"));
+  expect_refused(with(clip, "-", {"--output-format", "mkv", "--mask-output", "/dev/stdout"}),
+                 "both standard output");
+}
+
 TEST_F(RunCommand, KeepsPlansFromRunToRun) {
   const Scratch cache;
   const std::string here = "SACCADE_PLAN_CACHE=1G SACCADE_CACHE_DIR='" + cache.path().string() + "'";
