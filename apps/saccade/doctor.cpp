@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "media/capabilities.h"
 #include "platform/machine.h"
@@ -190,7 +191,7 @@ void run(bool json) {
   report.facts["ready"] = report.problems.empty();
   report.facts["to_do"] = report.problems;
   report.facts["notes"] = report.notes;
-  fmt::print("{}\n", report.facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(report.facts, 2));
 }
 
 }  // namespace

@@ -156,7 +156,7 @@ void JobOutput::show_progress(const JobProgress& p) {
         {"frames", p.frames}, {"seconds", p.seconds}, {"fps", rate.frames_per_second}, {"stage", p.stage}};
     if (p.expected_frames > 0) line["expected_frames"] = p.expected_frames;
     if (rate.remaining >= 0) line["eta_seconds"] = rate.remaining;
-    std::fputs((line.dump() + "\n").c_str(), stderr);
+    std::fputs((json_text(line) + "\n").c_str(), stderr);
   } else if (options_.plain_progress) {
     std::fputs((line_of(p) + "\n").c_str(), stderr);
   } else {

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "interrupt.h"
@@ -111,7 +112,7 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const auto is_output = [](const std::string& file) { return file == "-" || is_standard_output(file); };
   std::FILE* out = is_output(target) || is_output(arguments.page) ? stderr : stdout;
   if (json) {
-    std::fputs((report_json(report).dump(2) + "\n").c_str(), out);
+    std::fputs((json_text(report_json(report), 2) + "\n").c_str(), out);
   } else if (!quiet) {
     std::fputs(tune::report_text(report).c_str(), out);
     if (target != "-") fmt::print(out, "{} holds the settings: saccade run --config {} …\n", target, target);

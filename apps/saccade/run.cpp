@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "input_list.h"
@@ -64,7 +65,7 @@ void run(const CLI::App& command) {
     return run_job(options, callbacks);
   });
   if (json) {
-    const std::string text = job_json(options, report).dump(2) + "\n";
+    const std::string text = json_text(job_json(options, report), 2) + "\n";
     std::fputs(text.c_str(), result_on_stdout ? stderr : stdout);
   } else if (!quiet && !options.dry_run) {
     std::fputs(job_table(report).c_str(), result_on_stdout ? stderr : stdout);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "media/file_io.h"
 #include "media/packet_file.h"
 
@@ -147,7 +148,9 @@ std::vector<std::string> differences(const nlohmann::json& then, const nlohmann:
 }
 
 Journal::Journal(WorkFolder& folder, const nlohmann::json& identity)
-    : folder_(folder), identity_(std::make_unique<nlohmann::json>(identity)) {
+    : folder_(folder),
+      // As a journal that is read holds it: names may hold bytes that no JSON can.
+      identity_(std::make_unique<nlohmann::json>(nlohmann::json::parse(json_text(identity)))) {
   if (folder_.has_journal()) {
     read();
   } else {
@@ -215,7 +218,7 @@ void Journal::write() const {
                             {"cut", cut_},
                             {"segments", segments}};
   if (result_) journal["result"] = {{"inode", result_->inode}, {"bytes", result_->bytes}};
-  media::write_durably(folder_.journal(), journal.dump(1) + "\n");
+  media::write_durably(folder_.journal(), json_text(journal, 1) + "\n");
 }
 
 std::int64_t Journal::pictures() const noexcept {

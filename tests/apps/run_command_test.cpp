@@ -227,6 +227,40 @@ TEST_F(RunCommand, JsonIsAllThatGoesToStandardOutput) {
   EXPECT_TRUE(last.contains("stage"));
 }
 
+TEST_F(RunCommand, NamesThatAreNoUtf8AreReplacedInJson) {
+  const std::string odd = "a\xff\xc3.mp4", replaced = "a\xef\xbf\xbd\xef\xbf\xbd.mp4";
+  const auto in = scratch / odd, odd_model = scratch / "m\xfe.onnx", masks = scratch / "m.json";
+  std::filesystem::copy_file(clip, in);
+  std::filesystem::copy_file(model, odd_model);
+  std::filesystem::create_directory(scratch / "out");
+  const std::string out = (scratch / ("out/" + odd)).string(), folder = (scratch / "out").string();
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", in.string(), "-o", out, "--model", model.string(), "--json"},
+      {"run", in.string(), "-o", out, "--model", model.string(), "--json", "--dry-run", "--overwrite"},
+      {"run", in.string(), clip.string(), "-o", folder, "--model", odd_model.string(), "--json",
+       "--overwrite"},
+      {"run", in.string(), (scratch / "no\xff.mp4").string(), clip.string(), "-o", folder, "--model",
+       model.string(), "--json", "--dry-run", "--overwrite"},
+      {"inspect", odd_model.string(), "--json"},
+      {"bench", odd_model.string(), "--repeats", "1", "--json", "-"},
+      {"config", "--show-effective", in.string(), "--json"},
+      {"cache", "list", "--dir", (scratch / "c\xff").string(), "--json"},
+      {"compare", in.string(), "--model", odd_model.string(), "--with", "threads=1", "--no-layers",
+       "--json"}};
+  std::ofstream(scratch / "no\xff.mp4") << "x";
+  for (const std::vector<std::string>& command : commands) {
+    const testing::Result result = testing::run_saccade(said.path(), command);
+    EXPECT_EQ(result.code, 0) << command[0] << ": " << result.err;
+    EXPECT_TRUE(nlohmann::json::accept(result.out)) << command[0] << ": " << result.out;
+    if (command[0] == "run") {
+      EXPECT_THAT(result.out, HasSubstr(replaced));
+    }
+  }
+  ASSERT_EQ(run({in.string(), "-o", masks.string(), "--model", model.string(), "--effect", "mask"}).code, 0);
+  const nlohmann::json written = nlohmann::json::parse(read_file(masks));
+  EXPECT_EQ(written["images"][0]["file_name"], replaced);
+}
+
 TEST_F(RunCommand, QuietSaysNothing) {
   const testing::Result result = run(with(clip, scratch / "out.mp4", {"--quiet"}));
   EXPECT_EQ(result.code, 0);
