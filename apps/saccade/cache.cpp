@@ -16,6 +16,7 @@
 #include "command.h"
 #include "limit_option.h"
 #include "platform/build.h"
+#include "python_package.h"
 #include "runtime/cache_folder.h"
 #include "saccade/error.h"
 #include "saccade/plan_cache.h"
@@ -41,7 +42,9 @@ struct CacheArguments {
 };
 
 std::filesystem::path folder_of(const CacheArguments& a) {
-  return a.dir.empty() ? cache_directory() / "plans" : std::filesystem::path(a.dir);
+  if (!a.dir.empty()) return a.dir;
+  require_trusted_cache();
+  return cache_directory() / "plans";
 }
 
 std::int64_t now_ns() {

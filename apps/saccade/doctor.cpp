@@ -111,6 +111,8 @@ void examine_ffmpeg(Report& report) {
 
 void examine_models(Report& report) {
   report.facts["cache"] = cache_directory().string();
+  if (const std::string why = cache_distrust(); !why.empty())
+    report.notes.push_back(cache_directory().string() + ": is not used as the cache: " + why);
   nlohmann::ordered_json models = nlohmann::ordered_json::array();
   bool default_present = false;
   for (const spec::Alias& alias : spec::aliases()) {

@@ -170,13 +170,54 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+void create_own_directories(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  create_own_directories(folder.parent_path());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(folder, "create the folder", errno);
+  if (!std::filesystem::is_directory(folder, ignored)) throw_errno(folder, "create the folder", ENOTDIR);
+}
+
+namespace {
+
+/// Whether the environment names no place of this user.
+bool caches_among_temporary_files() {
+  return std::all_of(std::begin(kCacheVariables), std::end(kCacheVariables), [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr || *value == '\0';
+  });
+}
+
+}  // namespace
+
 std::filesystem::path cache_directory() {
-  if (const char* dir = std::getenv("SACCADE_CACHE_DIR"); dir != nullptr && *dir != '\0') return dir;
-  if (const char* dir = std::getenv("XDG_CACHE_HOME"); dir != nullptr && *dir != '\0')
-    return std::filesystem::path(dir) / "saccade";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return std::filesystem::path(home) / ".cache" / "saccade";
-  return std::filesystem::temp_directory_path() / "saccade-cache";
+  constexpr const char* kBelow[] = {"", "saccade", ".cache/saccade"};
+  for (std::size_t i = 0; i < std::size(kCacheVariables); ++i) {
+    const char* value = std::getenv(kCacheVariables[i]);
+    if (value != nullptr && *value != '\0')
+      return *kBelow[i] == '\0' ? std::filesystem::path(value) : std::filesystem::path(value) / kBelow[i];
+  }
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return (error ? std::filesystem::path("/tmp") : folder) / ("saccade-cache-" + std::to_string(::geteuid()));
+}
+
+std::string cache_distrust() {
+  const std::filesystem::path folder = cache_directory();
+  struct stat info {};
+  if (!caches_among_temporary_files()) {
+    const char* named = std::getenv(kCacheVariables[0]);
+    if (named != nullptr && *named != '\0') return "";
+    const bool open = ::stat(folder.c_str(), &info) == 0 && (info.st_mode & S_IWOTH) != 0;
+    return open ? "everybody may write into it" : "";
+  }
+  ::mkdir(folder.c_str(), 0700);
+  // Not what a link leads to: whoever made the link may change it.
+  if (::lstat(folder.c_str(), &info) != 0) return std::string("cannot be made: ") + std::strerror(errno);
+  if (!S_ISDIR(info.st_mode)) return "is no folder of its own";
+  if (info.st_uid != ::geteuid()) return "belongs to another user";
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write into it";
+  return "";
 }
 
 }  // namespace saccade

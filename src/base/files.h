@@ -61,7 +61,15 @@ bool unchanged(std::span<const SourceFile> sources) noexcept;
 /// Whether two paths are one file (device and inode; follows links). False if either does not exist.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Where caches go: $SACCADE_CACHE_DIR, else $XDG_CACHE_HOME/saccade, else ~/.cache/saccade. Not created.
+/// Makes a folder and what leads to it; whatever is made is for this user alone. Throws Error(io).
+void create_own_directories(const std::filesystem::path& folder);
+
+/// Where caches go: $SACCADE_CACHE_DIR, else $XDG_CACHE_HOME/saccade, else ~/.cache/saccade, else
+/// saccade-cache-UID in the folder for temporary files. Not created.
 std::filesystem::path cache_directory();
+/// Why nothing in cache_directory() may be used: somebody else can put files there. Empty: nothing speaks
+/// against it. The folder among temporary files, where everybody may take any name, is made first, and must
+/// be ours alone; $SACCADE_CACHE_DIR is as its user wants it.
+std::string cache_distrust();
 
 }  // namespace saccade
