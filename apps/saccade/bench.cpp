@@ -26,6 +26,7 @@
 #include "saccade/error.h"
 #include "saccade/model.h"
 #include "setting_options.h"
+#include "spec/spec.h"
 
 namespace saccade::cli {
 
@@ -40,7 +41,7 @@ struct BenchOptions {
   std::vector<std::string> isa;
   int warmup = 3;
   int repeats = 20;
-  std::string json;
+  std::string json, config;
   bool overwrite = false;
   bool layers = true;
   bool floor = false;
@@ -64,6 +65,7 @@ BenchOptions bench_options(const CLI::App& command) {
   options.warmup = said.integer("warmup", 0);
   options.repeats = said.integer("repeats", 1);
   options.json = said.text("json");
+  options.config = said.text("config");
   options.overwrite = said.flag("overwrite");
   options.layers = said.flag("layers");
   options.floor = said.flag("floor");
@@ -326,7 +328,7 @@ void run(const BenchOptions& options) {
   for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
   if (isas.empty()) isas.push_back(active_isa());
   const std::filesystem::path path = find_model(options.model);
-  require_free(options.json, options.overwrite, {path});
+  require_free(options.json, options.overwrite, {path, spec::yaml_beside(path), options.config});
   const Model model = Model::load(path, load_limits(options.plan.limits));
   std::vector<Configuration> configurations;
   for (const Isa isa : isas)

@@ -18,6 +18,7 @@
 #include "interrupt.h"
 #include "job_arguments.h"
 #include "overwrite.h"
+#include "pipeline/job.h"
 #include "platform/machine.h"
 #include "saccade/error.h"
 #include "setting_options.h"
@@ -91,8 +92,11 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   JobOptions job = job_options(said, inputs);
   job.output.clear();  // that of the settings; trials have their own
   job.model = find_model(said.text("model"));
-  for (const std::string& file : {target, arguments.page})
-    require_free(file, job.overwrite, {job.input, job.model});
+  std::vector<std::filesystem::path> read = pipeline::files_to_protect(job);
+  require_free(arguments.page, job.overwrite, read);
+  // Settings may be brought up to date: what the file says of the job stays.
+  std::erase(read, std::filesystem::path(said.text("config")));
+  require_free(target, job.overwrite, read);
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   const std::atomic<bool>& interrupted = watch_for_interrupts();
   OptimizeCallbacks callbacks;

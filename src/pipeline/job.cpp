@@ -18,6 +18,7 @@
 #include "pipeline/picture.h"
 #include "platform/thread_pool.h"
 #include "saccade/profiler.h"
+#include "spec/spec.h"
 
 namespace saccade {
 
@@ -167,8 +168,18 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   for (media::ListedPicture& picture : media::list_pictures(options.input))
     files.push_back(std::move(picture.file));
   if (!options.model.empty()) files.push_back(options.model);
+  if (std::filesystem::path yaml = spec::yaml_beside(options.model); !yaml.empty())
+    files.push_back(std::move(yaml));
   if (has_background_file(options)) files.emplace_back(options.background);
-  if (!options.calibration.empty()) files.push_back(options.calibration);
+  for (const std::filesystem::path& pictures : {options.calibration, options.labels}) {
+    if (pictures.empty()) continue;
+    files.push_back(pictures);
+    std::error_code error;  // none where it is a file
+    for (std::filesystem::directory_iterator entry(pictures, error), end; !error && entry != end;
+         entry.increment(error))
+      files.push_back(entry->path());
+  }
+  files.insert(files.end(), options.protect.begin(), options.protect.end());
   return files;
 }
 

@@ -442,6 +442,50 @@ TEST_F(RunCommand, OutputsThatWouldDoHarmAreRefused) {
   EXPECT_EQ(frame_times(scratch / "there.mp4").size(), 50u);
 }
 
+TEST_F(RunCommand, NoOutputReplacesAFileThatIsRead) {
+  const auto at = [&](const char* name) { return (scratch / name).string(); };
+  write_text(at("z.yaml"), "effect: blur\n");
+  write_text(at("model.yaml"), "output:\n  classes: 1\n");
+  write_text(at("list.txt"), clip.string() + "\n");
+  std::filesystem::create_directory(at("pictures"));
+  std::filesystem::create_directory(at("labels"));
+  ffmpeg("-i {} -frames:v 2 {}", {clip, scratch / "pictures/p%d.png"});
+  ffmpeg("-i {} -frames:v 2 -pix_fmt gray {}", {clip, scratch / "labels/p%d.png"});
+  const std::vector<std::string> overwrite = {"--overwrite", "--output-format", "mp4"};
+  const auto refused = [&](const std::string& output, std::vector<std::string> more,
+                           const std::string& reason) {
+    const std::string before = read_file(output);
+    more.insert(more.end(), overwrite.begin(), overwrite.end());
+    expect_refused(with(clip, output, more), reason);
+    more.insert(more.end(), {"--mask-output", output});
+    expect_refused(with(clip, scratch / "out.mp4", more), reason);
+    EXPECT_EQ(read_file(output), before);
+  };
+  refused(at("z.yaml"), {"--config", at("z.yaml")}, "z.yaml: the output is the same file as the input");
+  refused(at("model.yaml"), {}, "model.yaml: the output is the same file");
+  for (const char* read : {"pictures/p2.png", "labels/p1.png"})
+    refused(at(read), {"--precision", "auto", "--calibration", at("pictures"), "--labels", at("labels")},
+            "is the same file");
+  expect_refused({"--list", at("list.txt"), "-o", scratch.path().string(), "--model", model.string(),
+                  "--config", at("z.yaml"), "--overwrite"},
+                 "clip.mp4");
+  std::filesystem::create_symlink("z.yaml", at("link.mp4"));
+  refused(at("link.mp4"), {"--config", at("z.yaml")}, "is the same file");
+  // Reports too.
+  const std::string yaml = read_file(at("model.yaml"));
+  const testing::Result bench = testing::run_saccade(
+      said.path(), {"bench", model.string(), "--repeats", "1", "--json", at("model.yaml"), "--overwrite"});
+  EXPECT_EQ(bench.code, 1);
+  EXPECT_EQ(read_file(at("model.yaml")), yaml);
+  write_text(at("profile.json"), "{\"effect\": \"blur\"}");
+  const testing::Result profile =
+      testing::run_saccade(said.path(), {"profile", clip.string(), "-o", scratch.path().string(), "--model",
+                                         model.string(), "--config", at("profile.json"), "--overwrite"});
+  EXPECT_EQ(profile.code, 1);
+  EXPECT_THAT(profile.err, HasSubstr("profile.json: is read by the job"));
+  EXPECT_EQ(read_file(at("profile.json")), "{\"effect\": \"blur\"}");
+}
+
 TEST_F(RunCommand, FullDisksAreNoticed) {
   expect_refused(with(clip, "/dev/full"), "No space left on device");
   expect_refused(with(clip, scratch / "out.mp4"), "File too large", "ulimit -f 2;");
