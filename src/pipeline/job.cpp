@@ -302,6 +302,11 @@ FrameOutputOptions frame_output_options(const JobState& state, const std::filesy
           .file = {options.overwrite, files_to_protect(options)}};
 }
 
+void commit(JobState& state, FrameOutput& output) {
+  output.commit();
+  if (const std::string notice = output.notice(); !notice.empty()) state.notice(notice);
+}
+
 bool writes_bare_masks(const JobOptions& options, const OutputRequest& request) {
   switch (request.form) {
     case OutputForm::array:

@@ -454,13 +454,13 @@ void VideoJob::finish() {
     if (report.interrupted) {
       report.output = frames_->commit_partial();
     } else {
-      frames_->commit();
+      commit(state_, *frames_);
     }
   }
   if (masks_ && report.interrupted) {
     masks_->commit_partial();
   } else if (masks_) {
-    masks_->commit();
+    commit(state_, *masks_);
   }
   const double busy = meter_.finish();
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
