@@ -486,6 +486,22 @@ TEST_F(RunCommand, NoOutputReplacesAFileThatIsRead) {
   EXPECT_EQ(read_file(at("profile.json")), "{\"effect\": \"blur\"}");
 }
 
+TEST_F(RunCommand, ListsOfFindPrint0) {
+  const auto second = scratch / "two\nlines.mp4", out = scratch / "out";
+  std::filesystem::copy_file(clip, second);
+  std::filesystem::create_directory(out);
+  write_text(scratch / "list", clip.string() + '\0' + second.string() + '\0');
+  testing::Result result = run({"--list", (scratch / "list").string(), "-o", out.string(), "--model",
+                                model.string(), "--effect", "blur", "--frames", "2"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("2 of 2 files done"));
+  EXPECT_TRUE(std::filesystem::exists(out / "two\nlines.mp4"));
+  write_text(scratch / "list", clip.string() + "\r\n\n");
+  result = run({"--list", (scratch / "list").string(), "-o", out.string(), "--model", model.string(),
+                "--effect", "blur", "--frames", "2", "--overwrite"});
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
 TEST_F(RunCommand, FullDisksAreNoticed) {
   expect_refused(with(clip, "/dev/full"), "No space left on device");
   expect_refused(with(clip, scratch / "out.mp4"), "File too large", "ulimit -f 2;");
