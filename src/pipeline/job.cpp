@@ -191,6 +191,14 @@ std::filesystem::path plain_name(const std::filesystem::path& path) {
   return plain.has_filename() ? plain : plain.parent_path();
 }
 
+void require_masks_for_depth(const JobOptions& options, bool bare_masks) {
+  require(options.mask_depth == 8 || bare_masks || !options.mask_output.empty(),
+          fmt::format("a mask depth of {} has no use: no masks are written but as a video's pictures; name a "
+                      "file or folder for them with --mask-output, or pictures or .npy as output of --effect "
+                      "mask",
+                      options.mask_depth));
+}
+
 void check_options(const JobOptions& options) {
   require(!options.input.empty(), "no input is named");
   require(!options.output.empty(), "no output is named");
@@ -244,6 +252,7 @@ void check_options(const JobOptions& options) {
           fmt::format("a memory of {} bytes is negative", options.max_process_memory));
   require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
+  require_masks_for_depth(options, options.effect == Effect::mask);
   std::error_code ignored;
   require(options.mask_output.empty() ||
               (plain_name(options.mask_output) != plain_name(options.output) &&

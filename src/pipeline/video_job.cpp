@@ -119,6 +119,7 @@ void VideoJob::open_output() {
   const JobOptions& options = state_.options;
   request_ = parse_output(options.output, options.output_format, options.sequence, true);
   bare_masks_ = writes_bare_masks(options, request_);
+  require_masks_for_depth(options, bare_masks_);
   if (request_.form != OutputForm::video) {
     if (is_resumable(options)) {
       throw Error(

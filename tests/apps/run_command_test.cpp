@@ -502,6 +502,24 @@ TEST_F(RunCommand, ListsOfFindPrint0) {
   EXPECT_EQ(result.code, 0) << result.err;
 }
 
+TEST_F(RunCommand, BitsOfMasksThatAreNotWrittenAreRefused) {
+  for (const auto& [name, effect] : std::vector<std::pair<const char*, const char*>>{
+           {"a.mp4", "blur"}, {"a.mkv", "mask"}, {"a.png", "blur"}})
+    for (const char* depth : {"1", "16"}) {
+      const auto in = std::string(name) == "a.png" ? scratch / "in.png" : clip;
+      if (in != clip && !std::filesystem::exists(in)) ffmpeg("-i {} -frames:v 1 {}", {clip, in});
+      expect_refused(with(in, scratch / name, {"--effect", effect, "--mask-depth", depth}), "--mask-output");
+    }
+  EXPECT_EQ(run(with(clip, scratch / "m.npy", {"--effect", "mask", "--mask-depth", "16"})).code, 0);
+  EXPECT_EQ(
+      run(with(clip, scratch / "b.mp4",
+               {"--effect", "blur", "--mask-depth", "16", "--mask-output", (scratch / "b.mkv").string()}))
+          .code,
+      0);
+  for (const char* refine : {"-1", "-0.5"})
+    EXPECT_EQ(run(with(clip, scratch / "c.mp4", {std::string("--refine=") + refine})).code, 2) << refine;
+}
+
 TEST_F(RunCommand, FullDisksAreNoticed) {
   expect_refused(with(clip, "/dev/full"), "No space left on device");
   expect_refused(with(clip, scratch / "out.mp4"), "File too large", "ulimit -f 2;");
