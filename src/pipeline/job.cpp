@@ -125,6 +125,18 @@ void report_stages(JobState& state) {
   }
 }
 
+/// A profile that would leave out all there is says so before any work.
+void require_frames(const JobOptions& options, const media::Source& source, const trace::Schedule& schedule) {
+  const bool whole = options.start == 0 && !options.duration;
+  std::int64_t frames = source.still() ? 1 : whole ? source.video().nb_frames : 0;  // 0: unknown
+  if (options.frames) frames = frames > 0 ? std::min(frames, *options.frames) : *options.frames;
+  require(frames <= 0 || frames > schedule.wait + schedule.warmup,
+          fmt::format("{}: has {}, which {} left out by wait {} and warmup {}; give fewer with --wait and "
+                      "--warmup",
+                      options.input.string(), counted(frames, "frame"), by_number(frames, "is", "are all"),
+                      schedule.wait, schedule.warmup));
+}
+
 StageTime time_of(const trace::StageClock& clock) {
   return {clock.seconds(), clock.cpu_seconds(), clock.delay_seconds()};
 }
@@ -443,6 +455,8 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   check_options(options);
   media::Source source(options.input, source_options(options, callbacks.cancel));
   require_limits(options, source);
+  if (callbacks.profiler != nullptr)
+    require_frames(options, source, callbacks.profiler->recorder().schedule());
   const std::unique_ptr<Network> network = make_network();
   JobState state{.options = options,
                  .callbacks = callbacks,
