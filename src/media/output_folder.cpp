@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "media/temporary.h"
+
 namespace saccade::media {
 
 namespace {
@@ -129,13 +131,14 @@ OutputFolder::OutputFolder(FilePattern pattern, OutputFileOptions options)
   std::error_code error;
   fresh_ = !fs::exists(pattern_.folder, error);
   const fs::path beside = fresh_ ? pattern_.folder.parent_path() : pattern_.folder;
-  const fs::path prefix =
-      (beside.empty() ? fs::path(".") : beside) /
-      ("." + (fresh_ ? pattern_.folder.filename().string().substr(0, 64) : "pictures") + ".");
-  std::string name;
-  if (create_unique_folder(prefix.string(), name) < 0)
-    throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
-  temporary_ = name;
+  const Temporary made = make_temporary_folder(beside.empty() ? fs::path(".") : beside,
+                                               fresh_ ? pattern_.folder.filename().string() : "pictures");
+  if (made.fd < 0) throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
+  lock_ = {new int(made.fd), [](const int* fd) {
+             ::close(*fd);
+             delete fd;
+           }};
+  temporary_ = made.name;
 }
 
 OutputFolder::~OutputFolder() {

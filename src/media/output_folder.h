@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,6 +62,7 @@ class OutputFolder {
   OutputFileOptions options_;
   bool fresh_ = false;  ///< the folder did not exist
   std::filesystem::path temporary_;
+  std::shared_ptr<const int> lock_;  ///< descriptor of `temporary_`, which is locked as long as it is open
   std::vector<std::string> names_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> protected_;  ///< device and inode: there may be many
   std::int64_t written_ = 0;

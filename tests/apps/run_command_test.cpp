@@ -520,6 +520,71 @@ TEST_F(RunCommand, BitsOfMasksThatAreNotWrittenAreRefused) {
     EXPECT_EQ(run(with(clip, scratch / "c.mp4", {std::string("--refine=") + refine})).code, 2) << refine;
 }
 
+TEST_F(RunCommand, WhatAKilledRunLeftIsRemovedByTheNext) {
+  const auto out = scratch / "out.mp4", pictures = scratch / "pictures";
+  const auto left_over = [&] {
+    std::ptrdiff_t count = 0;
+    for (const std::string& name : scratch.names())
+      count += name.find(".saccade-") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  const auto begin = [&](const std::vector<std::string>& more) {
+    const std::ptrdiff_t before = left_over();
+    std::vector<std::string> arguments = {SACCADE_BINARY, "run", "-", "-o"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--model", model.string(), "--effect", "blur"});
+    std::vector<char*> argv;
+    for (std::string& each : arguments) argv.push_back(each.data());
+    argv.push_back(nullptr);
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(ends[0], 0);
+      const int null = ::open("/dev/null", O_WRONLY);
+      ::dup2(null, 1);
+      ::dup2(null, 2);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[0]);
+    const std::string bytes = read_file(scratch / "in.y4m");
+    EXPECT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    for (int i = 0; i < 600 && left_over() == before; ++i) ::usleep(50'000);
+    return std::pair{child, ends[1]};  // the input goes on as long as that is open
+  };
+  const auto end = [](std::pair<pid_t, int> run, int signal) {
+    ::kill(run.first, signal);
+    ::waitpid(run.first, nullptr, 0);
+    ::close(run.second);
+  };
+  ffmpeg("-i {} -frames:v 20 {}", {clip, scratch / "in.y4m"});
+  for (const int signal : {SIGKILL, SIGQUIT}) {
+    end(begin({out.string()}), signal);
+    EXPECT_EQ(left_over(), 1);
+    ASSERT_EQ(run(with(clip, out, {"--effect", "blur", "--overwrite", "--frames", "2"})).code, 0);
+    EXPECT_EQ(left_over(), 0);
+  }
+  for (const char* folder : {"pictures/", "."}) {  // a new folder, and one that is there
+    const std::string target =
+        std::string(folder) == "." ? scratch.path().string() + "/" : (scratch / folder).string();
+    end(begin({target, "--output-format", "png"}), SIGKILL);
+    EXPECT_EQ(left_over(), 1);
+    ASSERT_EQ(run(with(clip, target, {"--effect", "blur", "--output-format", "png", "--frames", "2"})).code,
+              0);
+    EXPECT_EQ(left_over(), 0);
+  }
+  // What somebody is writing stays, and what only looks alike.
+  write_text(scratch / ".out.mp4.backup", "mine");
+  const auto going_on = begin({out.string(), "--overwrite"});
+  EXPECT_EQ(left_over(), 1);
+  ASSERT_EQ(run(with(clip, out, {"--effect", "blur", "--overwrite", "--frames", "2"})).code, 0);
+  EXPECT_EQ(left_over(), 1);
+  end(going_on, SIGKILL);
+  EXPECT_EQ(read_file(scratch / ".out.mp4.backup"), "mine");
+}
+
 TEST_F(RunCommand, FullDisksAreNoticed) {
   expect_refused(with(clip, "/dev/full"), "No space left on device");
   expect_refused(with(clip, scratch / "out.mp4"), "File too large", "ulimit -f 2;");
