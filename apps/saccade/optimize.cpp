@@ -92,11 +92,12 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   JobOptions job = job_options(said, inputs);
   job.output.clear();  // that of the settings; trials have their own
   job.model = find_model(said.text("model"));
-  std::vector<std::filesystem::path> read = pipeline::files_to_protect(job);
-  require_free(arguments.page, job.overwrite, read);
+  const std::vector<std::filesystem::path> read = pipeline::files_to_protect(job);
   // Settings may be brought up to date: what the file says of the job stays.
-  std::erase(read, std::filesystem::path(said.text("config")));
-  require_free(target, job.overwrite, read);
+  std::vector<std::filesystem::path> but_settings = read;
+  std::erase(but_settings, std::filesystem::path(said.text("config")));
+  require_free(target, job.overwrite, but_settings);
+  require_free(arguments.page, job.overwrite, read);
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   const std::atomic<bool>& interrupted = watch_for_interrupts();
   OptimizeCallbacks callbacks;

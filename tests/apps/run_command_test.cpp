@@ -139,7 +139,7 @@ TEST_F(RunCommand, StandardOutputHoldsNothingBesideTheResultOrTheMasks) {
       EXPECT_EQ(result.out.find("frames in"), std::string::npos);
       EXPECT_EQ(result.out.find("\"frames\""), std::string::npos);
       if (!more.empty() && more.front() == "--json") {
-        EXPECT_EQ(nlohmann::json::parse(result.err)["frames"], 50);
+        EXPECT_EQ(nlohmann::json::parse(result.err.substr(result.err.find("{\n")))["frames"], 50);
       } else if (more.empty()) {
         EXPECT_THAT(result.err, HasSubstr("50 frames in"));
       }
