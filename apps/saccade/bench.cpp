@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/counted.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "layer_floor.h"
@@ -24,6 +26,7 @@
 #include "saccade/error.h"
 #include "saccade/model.h"
 #include "setting_options.h"
+#include "spec/spec.h"
 
 namespace saccade::cli {
 
@@ -38,7 +41,7 @@ struct BenchOptions {
   std::vector<std::string> isa;
   int warmup = 3;
   int repeats = 20;
-  std::string json;
+  std::string json, config;
   bool overwrite = false;
   bool layers = true;
   bool floor = false;
@@ -62,6 +65,7 @@ BenchOptions bench_options(const CLI::App& command) {
   options.warmup = said.integer("warmup", 0);
   options.repeats = said.integer("repeats", 1);
   options.json = said.text("json");
+  options.config = said.text("config");
   options.overwrite = said.flag("overwrite");
   options.layers = said.flag("layers");
   options.floor = said.flag("floor");
@@ -277,7 +281,7 @@ Json json_of(const Configuration& c) {
 void print_layers(const Configuration& c) {
   double total = 0;
   for (const auto& runs : c.step_runs) total += spread_of(runs).median;
-  fmt::print("\nlayers, {} on {} thread{}\n", isa_name(c.isa), c.threads, c.threads == 1 ? "" : "s");
+  fmt::print("\nlayers, {} on {}\n", isa_name(c.isa), counted(c.threads, "thread"));
   fmt::print("{:>4} {:<16} {:<32} {:<18} {:>9} {:>6} {:>8} {:>7}", "#", "operator", "kernel", "output", "µs",
              "%", "GF/s", "GB/s");
   fmt::print("{}\n", c.floors.kernel.empty()
@@ -324,7 +328,7 @@ void run(const BenchOptions& options) {
   for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
   if (isas.empty()) isas.push_back(active_isa());
   const std::filesystem::path path = find_model(options.model);
-  require_free(options.json, options.overwrite, {path});
+  require_free(options.json, options.overwrite, {path, spec::yaml_beside(path), options.config});
   const Model model = Model::load(path, load_limits(options.plan.limits));
   std::vector<Configuration> configurations;
   for (const Isa isa : isas)
@@ -349,12 +353,9 @@ void run(const BenchOptions& options) {
     Json list = Json::array();
     for (const Configuration& c : configurations) list.push_back(json_of(c));
     result["configurations"] = std::move(list);
-    const std::string text = result.dump(2) + "\n";
-    if (options.json == "-") {
-      fmt::print("{}", text);
-      return;
-    }
-    write_file(options.json, std::as_bytes(std::span(text)));
+    const std::string text = json_text(result, 2) + "\n";
+    write_text(options.json, text);
+    if (options.json == "-" || is_standard_output(options.json)) return;
   }
   fmt::print("{}: {} ({} CPUs), {} warm-up and {} interleaved runs each\n", path.string(),
              platform::cpu_name(), platform::available_cpus(), options.warmup, options.repeats);

@@ -12,9 +12,11 @@
 
 #include "base/counted.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "limit_option.h"
 #include "platform/build.h"
+#include "python_package.h"
 #include "runtime/cache_folder.h"
 #include "saccade/error.h"
 #include "saccade/plan_cache.h"
@@ -40,7 +42,9 @@ struct CacheArguments {
 };
 
 std::filesystem::path folder_of(const CacheArguments& a) {
-  return a.dir.empty() ? cache_directory() / "plans" : std::filesystem::path(a.dir);
+  if (!a.dir.empty()) return a.dir;
+  require_trusted_cache();
+  return cache_directory() / "plans";
 }
 
 std::int64_t now_ns() {
@@ -99,7 +103,7 @@ void list(const CacheArguments& a) {
   }
   if (a.json) {
     const Json json = {{"directory", folder_of(a).string()}, {"bytes", total}, {"entries", entries}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   fmt::print("{}{}: {}, {}\n", text, folder_of(a).string(), counted(entries.size(), "file"),
@@ -131,7 +135,7 @@ void verify(const CacheArguments& a) {
     const Json json = {{"directory", folder_of(a).string()}, {"sound", sound},
                        {"of_other_builds", of_other_builds}, {"damaged", damaged},
                        {"removed", a.remove ? damaged : 0},  {"entries", entries}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
     fmt::print("{}{} sound, {} of other builds, {} damaged{}\n", text, sound, of_other_builds, damaged,
                damaged > 0 && a.remove ? " and removed" : "");
@@ -146,10 +150,10 @@ void show_removal(const CacheArguments& a, const CacheRemoval& removal) {
                        {"removed", removal.entries},
                        {"removed_bytes", removal.bytes},
                        {"removed_unfinished", removal.unfinished}};
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
   } else {
     fmt::print("{}: {} {} removed, {}; {}\n", folder_of(a).string(), removal.entries,
-               verb(removal.entries, "entry", "entries"), size_text(removal.bytes),
+               by_number(removal.entries, "entry", "entries"), size_text(removal.bytes),
                counted(removal.unfinished, "unfinished file"));
   }
 }

@@ -11,6 +11,7 @@
 
 #include "agreement_output.h"
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "plan_options.h"
@@ -125,7 +126,7 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   options.layer_pictures = a.layers ? a.layer_pictures : 0;
   const CompareReport report = saccade::compare(options);
   if (said.flag("json")) {
-    fmt::print("{}\n", json_of(report).dump(2));
+    fmt::print("{}\n", json_text(json_of(report), 2));
     return;
   }
   std::string changes;

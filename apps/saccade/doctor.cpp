@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "media/capabilities.h"
 #include "platform/machine.h"
@@ -110,6 +111,8 @@ void examine_ffmpeg(Report& report) {
 
 void examine_models(Report& report) {
   report.facts["cache"] = cache_directory().string();
+  if (const std::string why = cache_distrust(); !why.empty())
+    report.notes.push_back(cache_directory().string() + ": is not used as the cache: " + why);
   nlohmann::ordered_json models = nlohmann::ordered_json::array();
   bool default_present = false;
   for (const spec::Alias& alias : spec::aliases()) {
@@ -190,7 +193,7 @@ void run(bool json) {
   report.facts["ready"] = report.problems.empty();
   report.facts["to_do"] = report.problems;
   report.facts["notes"] = report.notes;
-  fmt::print("{}\n", report.facts.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  fmt::print("{}\n", json_text(report.facts, 2));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "agreement_output.h"
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "saccade/compare.h"
 #include "setting_options.h"
@@ -36,7 +37,7 @@ void evaluate(const CLI::App& command) {
       pictures.push_back(std::move(entry));
     }
     json["per_picture"] = std::move(pictures);
-    fmt::print("{}\n", json.dump(2));
+    fmt::print("{}\n", json_text(json, 2));
     return;
   }
   if (!said.flag("quiet"))

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "command.h"
 #include "python_package.h"
 #include "saccade/error.h"
@@ -51,7 +52,7 @@ void print_list(bool json) {
                  alias.licence);
     }
   }
-  if (json) fmt::print("{}\n", models.dump(2));
+  if (json) fmt::print("{}\n", json_text(models, 2));
 }
 
 void run(const FetchOptions& options) {
@@ -71,7 +72,7 @@ void run(const FetchOptions& options) {
   if (options.json) {
     const nlohmann::ordered_json result = {
         {"name", alias.name}, {"path", path}, {"sha256", alias.sha256}, {"downloaded", !here}};
-    fmt::print("{}\n", result.dump(2));
+    fmt::print("{}\n", json_text(result, 2));
   } else {
     fmt::print("{}: {} {}\n", alias.name, here ? "already at" : "now at", path);
   }

@@ -17,6 +17,7 @@ std::filesystem::path find_model(const std::string& model) {
   const auto alias =
       std::find_if(aliases.begin(), aliases.end(), [&](const spec::Alias& a) { return a.name == model; });
   if (alias != aliases.end()) {
+    require_trusted_cache();
     std::filesystem::path path = model_path(*alias);
     if (std::filesystem::exists(path, ignored)) return path;
     throw Error(ErrorCode::not_found,

@@ -18,13 +18,14 @@
 #include "saccade/job.h"
 #include "saccade/model.h"
 #include "setting_options.h"
+#include "spec/spec.h"
 
 namespace saccade::cli {
 
 namespace {
 
 struct InferOptions {
-  std::string model;
+  std::string model, config;
   std::vector<std::string> inputs;
   std::string output;
   std::string executor;
@@ -40,6 +41,7 @@ InferOptions infer_options(const CLI::App& command) {
   InferOptions options;
   options.job.plan_cache.enabled = true;
   options.model = said.text("model");
+  options.config = said.text("config");
   options.inputs = said.values("input");
   options.output = said.text("output");
   options.executor = said.text("executor");
@@ -163,7 +165,7 @@ void run(const InferOptions& options) {
   const std::filesystem::path model_file = find_model(options.model);
   const Model model = Model::load(model_file, load_limits(options.limits), options.job.plan_cache);
   const std::vector<std::string> files = assign_files(model, options.inputs);
-  std::vector<std::filesystem::path> targets, read{model_file};
+  std::vector<std::filesystem::path> targets, read{model_file, spec::yaml_beside(model_file), options.config};
   read.insert(read.end(), files.begin(), files.end());
   for (const std::string& name : file_names(model)) {
     targets.push_back(std::filesystem::path(options.output) / name);

@@ -43,9 +43,11 @@ std::vector<std::string> read_list(const std::string& file, const std::atomic<bo
     text.append(piece.data(), static_cast<std::size_t>(count));
   }
   std::vector<std::string> names;
+  // As "find -print0" writes them: then newlines are parts of names.
+  const bool by_zeros = text.find('\0') != std::string::npos;
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.ends_with('\r')) line.pop_back();
+  for (std::string line; std::getline(lines, line, by_zeros ? '\0' : '\n');) {
+    if (!by_zeros && line.ends_with('\r')) line.pop_back();
     if (!line.empty()) names.push_back(line);
   }
   return names;

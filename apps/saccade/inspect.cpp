@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "compiler/compile.h"
 #include "compiler/measure.h"
@@ -129,7 +130,7 @@ Json counts_json(const List& counts) {
                          {"supported", false},
                          {"missing", missing},
                          {"model_operators", counts_json(imported.foreign_ops)}};
-    fmt::print("{}\n", result.dump(2));
+    fmt::print("{}\n", json_text(result, 2));
     throw Exit{kFailed};
   }
   fmt::print("{} ({}{}{}) cannot be run. Missing:\n", path, imported.format,
@@ -225,7 +226,7 @@ void run(const InspectOptions& options) {
         passes.push_back({{"name", name}, {"required", compiler::pass_is_required(name)}});
       result["passes"] = passes;
     }
-    fmt::print("{}\n", result.dump(2));
+    fmt::print("{}\n", json_text(result, 2));
     return;
   }
   fmt::print("{:<16} {} ({}{}{})\n", "model", path.string(), impl.format, impl.producer.empty() ? "" : ", ",

@@ -34,6 +34,8 @@ JobOptions job_options(const settings::Effective& said, const std::vector<std::s
   job.plan_cache.enabled = true;
   as_usage([&] { said.apply(job); });
   if (!inputs.empty()) job.input = inputs.front();
+  for (const char* read : {"config", "list"})
+    if (std::string file = said.text(read); !file.empty() && file != "-") job.protect.emplace_back(file);
   if (job.max_isa) job.max_isa = usable_isa(isa_name(*job.max_isa));
   require_sense(job);
   return job;

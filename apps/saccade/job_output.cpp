@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/files.h"
+#include "base/json_text.h"
 #include "precision_text.h"
 #include "profile/report.h"
 #include "profile/verdict.h"
@@ -154,7 +156,7 @@ void JobOutput::show_progress(const JobProgress& p) {
         {"frames", p.frames}, {"seconds", p.seconds}, {"fps", rate.frames_per_second}, {"stage", p.stage}};
     if (p.expected_frames > 0) line["expected_frames"] = p.expected_frames;
     if (rate.remaining >= 0) line["eta_seconds"] = rate.remaining;
-    std::fputs((line.dump() + "\n").c_str(), stderr);
+    std::fputs((json_text(line) + "\n").c_str(), stderr);
   } else if (options_.plain_progress) {
     std::fputs((line_of(p) + "\n").c_str(), stderr);
   } else {
@@ -173,6 +175,13 @@ void JobOutput::show_late_notices(const JobReport& report) {
   if (options_.plan == nullptr) return;
   for (std::size_t i = notices_shown_; i < report.notices.size(); ++i)
     std::fputs(fmt::format("note    {}\n", report.notices[i]).c_str(), options_.plan);
+}
+
+bool writes_to_stdout(const JobOptions& job) {
+  const auto is_stdout = [](const std::filesystem::path& path) {
+    return path == "-" || is_standard_output(path);
+  };
+  return is_stdout(job.output) || is_stdout(job.mask_output);
 }
 
 std::string job_table(const JobReport& report) {

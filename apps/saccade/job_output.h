@@ -47,6 +47,9 @@ class JobOutput {
   std::size_t notices_shown_ = 0;
 };
 
+/// Whether the result or its masks go to standard output, which then holds nothing else.
+bool writes_to_stdout(const JobOptions& job);
+
 /// The short table at the end.
 std::string job_table(const JobReport& report);
 /// The same, and more, for programs.

@@ -12,11 +12,13 @@
 #include <span>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "interrupt.h"
 #include "job_arguments.h"
 #include "overwrite.h"
+#include "pipeline/job.h"
 #include "platform/machine.h"
 #include "saccade/error.h"
 #include "setting_options.h"
@@ -55,10 +57,6 @@ nlohmann::json report_json(const OptimizeReport& report) {
           {"trials", trials}};
 }
 
-void write_text(const std::string& file, const std::string& text) {
-  write_file(file, std::as_bytes(std::span(text)));
-}
-
 /// What the command line and a file said of the job, with what was found on top.
 std::string file_text(const settings::Effective& said, const OptimizeReport& report) {
   std::vector<settings::FileEntry> entries;
@@ -94,8 +92,12 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   JobOptions job = job_options(said, inputs);
   job.output.clear();  // that of the settings; trials have their own
   job.model = find_model(said.text("model"));
-  for (const std::string& file : {target, arguments.page})
-    require_free(file, job.overwrite, {job.input, job.model});
+  const std::vector<std::filesystem::path> read = pipeline::files_to_protect(job);
+  // Settings may be brought up to date: what the file says of the job stays.
+  std::vector<std::filesystem::path> but_settings = read;
+  std::erase(but_settings, std::filesystem::path(said.text("config")));
+  require_free(target, job.overwrite, but_settings);
+  require_free(arguments.page, job.overwrite, read);
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   const std::atomic<bool>& interrupted = watch_for_interrupts();
   OptimizeCallbacks callbacks;
@@ -109,16 +111,13 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const OptimizeReport report = optimize(job, optimize_options(said), callbacks);
   if (shown) std::fputs("\r\033[K", stderr);
   const std::string text = file_text(said, report);
-  if (target == "-") {
-    std::fputs(text.c_str(), stdout);
-  } else {
-    write_text(target, text);
-  }
+  write_text(target, text);
   if (!arguments.page.empty())
     write_text(arguments.page, tune::report_page(report, "saccade run " + inputs.front()));
-  std::FILE* out = target == "-" ? stderr : stdout;
+  const auto is_output = [](const std::string& file) { return file == "-" || is_standard_output(file); };
+  std::FILE* out = is_output(target) || is_output(arguments.page) ? stderr : stdout;
   if (json) {
-    std::fputs((report_json(report).dump(2) + "\n").c_str(), out);
+    std::fputs((json_text(report_json(report), 2) + "\n").c_str(), out);
   } else if (!quiet) {
     std::fputs(tune::report_text(report).c_str(), out);
     if (target != "-") fmt::print(out, "{} holds the settings: saccade run --config {} …\n", target, target);

@@ -1,5 +1,7 @@
 #include "overwrite.h"
 
+#include <cstdio>
+#include <span>
 #include <system_error>
 
 #include "base/files.h"
@@ -9,7 +11,7 @@ namespace saccade::cli {
 
 void require_free(const std::filesystem::path& target, bool overwrite,
                   const std::vector<std::filesystem::path>& inputs) {
-  if (target.empty() || target == "-") return;
+  if (target.empty() || target == "-" || is_standard_output(target)) return;
   for (const std::filesystem::path& input : inputs) {
     if (same_file(target, input))
       throw Error(ErrorCode::invalid_argument,
@@ -21,6 +23,14 @@ void require_free(const std::filesystem::path& target, bool overwrite,
   if (!overwrite && (std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status)))
     throw Error(ErrorCode::invalid_argument,
                 target.string() + ": exists already; use --overwrite to replace it");
+}
+
+void write_text(const std::filesystem::path& target, const std::string& text) {
+  if (target != "-") {
+    write_file(target, std::as_bytes(std::span(text)));
+  } else if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
+    throw Error(ErrorCode::io, "standard output: cannot write");
+  }
 }
 
 }  // namespace saccade::cli

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "interrupt.h"
@@ -71,14 +72,16 @@ void profile(const CLI::App& command, ProfileArguments& a) {
   if (error) throw Error(ErrorCode::io, folder + ": cannot be made: " + error.message());
   options.output = a.profile.folder / a.result;
   options.model = find_model(said.text("model"));
-  JobOutput output(quiet || json ? nullptr : stdout, progress, quiet);
+  std::FILE* said_on = writes_to_stdout(options) ? stderr : stdout;  // the masks may go there
+  JobOutput output(quiet || json ? nullptr : said_on, progress, quiet);
   const JobReport report = output.follow(options, watch_for_interrupts(), [&](const JobCallbacks& callbacks) {
     return profile_job(options, a.profile, callbacks);
   });
   if (json) {
-    fmt::print("{}\n", job_json(options, report).dump(2));
+    fmt::print(said_on, "{}\n", json_text(job_json(options, report), 2));
   } else if (!quiet && !options.dry_run) {
-    fmt::print("{}profile {}: profile.html shows it, trace.json is for Chrome's and Perfetto's viewers\n",
+    fmt::print(said_on,
+               "{}profile {}: profile.html shows it, trace.json is for Chrome's and Perfetto's viewers\n",
                job_table(report), folder);
   }
   if (report.interrupted) throw Exit{kInterrupted};

@@ -69,6 +69,12 @@ std::vector<std::string> wheel_options(const std::string& wheel) {
           "--platform=" + platform};
 }
 
+void require_trusted_cache() {
+  if (const std::string why = cache_distrust(); !why.empty())
+    throw Error(ErrorCode::io, cache_directory().string() + ": is not used as the cache: " + why +
+                                   "; name a folder of yours with SACCADE_CACHE_DIR");
+}
+
 fs::path model_path(const spec::Alias& alias) { return cache_directory() / "models" / alias.file; }
 
 bool is_fetched(const spec::Alias& alias) {
@@ -78,13 +84,11 @@ bool is_fetched(const spec::Alias& alias) {
 }
 
 void fetch(const spec::Alias& alias) {
+  require_trusted_cache();
   const std::string python = find_python();
   const fs::path target = model_path(alias);
+  create_own_directories(target.parent_path());
   std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  if (error)
-    throw Error(ErrorCode::io,
-                target.parent_path().string() + ": cannot create the folder: " + error.message());
 
   // On the file system of what it prepares.
   const TemporaryFolder folder(target.parent_path(), ".fetch.");

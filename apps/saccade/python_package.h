@@ -18,6 +18,9 @@ std::string find_python();
 /// --implementation=cp …
 std::vector<std::string> wheel_options(const std::string& wheel);
 
+/// Throws Error(io) where the cache is a folder that others can put files into.
+void require_trusted_cache();
+
 /// Where a fetched model lies: the cache's folder "models".
 std::filesystem::path model_path(const spec::Alias& alias);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
 #include "input_list.h"
@@ -55,7 +56,7 @@ void run(const CLI::App& command) {
     run_many(batch, {json, quiet, progress != "none"}, interrupt_requested);
     return;
   }
-  const bool result_on_stdout = options.output == "-" || options.output == "/dev/stdout";
+  const bool result_on_stdout = writes_to_stdout(options);
   // With --json standard output holds nothing but the summary, which repeats the plan.
   std::FILE* plan = quiet || json ? nullptr : result_on_stdout ? stderr : stdout;
   if (said.flag("auto-optimize")) options = optimized(options, said, interrupt_requested, plan);
@@ -64,15 +65,15 @@ void run(const CLI::App& command) {
     return run_job(options, callbacks);
   });
   if (json) {
-    const std::string text = job_json(options, report).dump(2) + "\n";
+    const std::string text = json_text(job_json(options, report), 2) + "\n";
     std::fputs(text.c_str(), result_on_stdout ? stderr : stdout);
   } else if (!quiet && !options.dry_run) {
     std::fputs(job_table(report).c_str(), result_on_stdout ? stderr : stdout);
   }
   if (report.interrupted) {
     std::fprintf(stderr, "saccade: interrupted: the %s done so far %s in %s\n",
-                 counted(report.frames, "frame").c_str(), report.frames == 1 ? "is" : "are",
-                 report.output.c_str());
+                 counted(report.frames, "frame").c_str(),
+                 std::string(by_number(report.frames, "is", "are")).c_str(), report.output.c_str());
     throw Exit{kInterrupted};
   }
 }

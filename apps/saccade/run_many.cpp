@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "job_output.h"
 #include "saccade/error.h"
@@ -46,7 +47,7 @@ std::string line_of(const BatchResult& result) {
       return result.report.frames > 0
                  ? fmt::format("{}: interrupted: the {} done so far {} in {}", input,
                                counted(result.report.frames, "frame"),
-                               verb(result.report.frames, "is", "are"), result.report.output.string())
+                               by_number(result.report.frames, "is", "are"), result.report.output.string())
                  : input + ": interrupted";
     case BatchResult::State::failed: {
       // Most messages begin with the file's name.
@@ -77,7 +78,7 @@ std::string summary_of(const BatchReport& report) {
       fmt::format("{} of {} done in {:.2f} s, {}", report.done, counted(report.results.size(), "file"),
                   report.seconds, counted(report.frames, "frame"));
   if (report.skipped > 0)
-    text += fmt::format(", {} {} done before", report.skipped, verb(report.skipped, "was", "were"));
+    text += fmt::format(", {} {} done before", report.skipped, by_number(report.skipped, "was", "were"));
   if (report.failed > 0) text += fmt::format(", {} failed", report.failed);
   text += "\n";
   for (const BatchResult& result : report.results) {
@@ -99,8 +100,14 @@ bool are_many(const std::vector<std::string>& inputs) {
 
 void run_many(const BatchOptions& options, const ManyOutput& output, const std::atomic<bool>& cancel) {
   if (options.job.dry_run) {
+    nlohmann::json files = nlohmann::json::array();
     for (const BatchItem& item : plan_batch(options)) {
-      if (!output.quiet) std::printf("%s -> %s\n", item.input.c_str(), item.output.c_str());
+      files.push_back({{"input", item.input.string()}, {"output", item.output.string()}});
+      if (!output.quiet && !output.json) std::printf("%s -> %s\n", item.input.c_str(), item.output.c_str());
+    }
+    if (output.json) {
+      const nlohmann::json json = {{"files", files}, {"dry_run", true}};
+      std::fputs((json_text(json, 2) + "\n").c_str(), stdout);
     }
     return;
   }
@@ -126,7 +133,7 @@ void run_many(const BatchOptions& options, const ManyOutput& output, const std::
                                  {"frames", report.frames},
                                  {"seconds", report.seconds},
                                  {"interrupted", report.interrupted}};
-    std::fputs((json.dump(2) + "\n").c_str(), stdout);
+    std::fputs((json_text(json, 2) + "\n").c_str(), stdout);
   } else if (!output.quiet) {
     std::fputs(summary_of(report).c_str(), stdout);
   }

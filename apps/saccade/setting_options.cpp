@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "command.h"
 #include "saccade/error.h"
 
@@ -121,7 +122,7 @@ std::string effective_json(const settings::Effective& effective) {
       entry["default"] = setting.fallback_note;
     json[std::string(setting.name)] = std::move(entry);
   }
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string effective_table(const settings::Effective& effective) {

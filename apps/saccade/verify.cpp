@@ -3,10 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "command.h"
 #include "cpu/target.h"
 #include "limit_option.h"
@@ -42,6 +43,7 @@ void run(const VerifyOptions& options) {
   wanted.limits = load_limits(options.limits);
   if (!options.isa.empty()) wanted.isa = usable_isa(options.isa);
   if (options.executor == "planned") wanted.target = &cpu::target();
+  std::FILE* said = options.json == "-" || is_standard_output(options.json) ? stderr : stdout;
   int passed = 0, failed = 0, skipped = 0;
   nlohmann::json report = nlohmann::json::array();
   // All folders are looked into before anything runs, so that a misspelt one costs no time.
@@ -66,7 +68,7 @@ void run(const VerifyOptions& options) {
       if (result.outcome == verify::Outcome::skipped) ++skipped;
       if (result.outcome == verify::Outcome::failed) {
         ++failed;
-        std::puts(fmt::format("FAILED {}: {}", path.string(), reason).c_str());
+        fmt::print(said, "FAILED {}: {}\n", path.string(), reason);
       }
       if (!options.json.empty())
         report.push_back({{"case", path.lexically_relative(folder).string()},
@@ -79,12 +81,9 @@ void run(const VerifyOptions& options) {
     }
   }
   if (!options.json.empty()) {
-    std::ofstream file(options.json);
-    file << report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-    file.flush();
-    if (!file) throw Error(ErrorCode::io, options.json + ": cannot write");
+    write_text(options.json, json_text(report, 1) + "\n");
   }
-  std::puts(fmt::format("{} passed, {} failed, {} skipped", passed, failed, skipped).c_str());
+  fmt::print(said, "{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   if (failed > 0) throw Exit{kFailed};
 }
 
@@ -115,7 +114,9 @@ void add_verify(CLI::App& app) {
                    "Tolerance relative to the largest expected value of an output")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--json", options->json, "Write a record of every case to this file")
+  command
+      ->add_option("--json", options->json,
+                   "Write a record of every case to this file; - for standard output")
       ->type_name("FILE");
   command->add_flag("--overwrite", options->overwrite, "Replace that file where it exists");
   add_limit_option(*command, options->limits);

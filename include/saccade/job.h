@@ -123,7 +123,9 @@ struct JobOptions {
   int jpeg_quality = 92;  ///< 1..100
 
   bool overwrite = false;  ///< without it an existing output is refused
-  bool dry_run = false;    ///< decide and check everything, write nothing
+  /// More files that no output may replace, beside those that the job reads: that of the settings, a list.
+  std::vector<std::filesystem::path> protect;
+  bool dry_run = false;  ///< decide and check everything, write nothing
   /// Say at the end what limited the job and what would help (`JobReport::bottleneck`); takes a second or two
   /// of trials.
   bool detect_bottlenecks = false;

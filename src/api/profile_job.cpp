@@ -5,7 +5,9 @@
 #include <optional>
 #include <system_error>
 
+#include "base/files.h"
 #include "job_network.h"
+#include "pipeline/job.h"
 #include "platform/thread_pool.h"
 #include "profile/hardware_counters.h"
 #include "profile/memory_sampler.h"
@@ -42,7 +44,7 @@ ProfilerOptions profiler_options(const ProfileOptions& profile, int threads) {
   return options;
 }
 
-void check(const ProfileOptions& profile, bool overwrite) {
+void check(const ProfileOptions& profile, const JobOptions& job) {
   if (profile.folder.empty()) throw Error(ErrorCode::invalid_argument, "no folder for the profile is named");
   for (const auto& [name, value] : {std::pair{"wait", profile.wait},
                                     {"warmup", profile.warmup},
@@ -51,10 +53,15 @@ void check(const ProfileOptions& profile, bool overwrite) {
     if (value < 0)
       throw Error(ErrorCode::invalid_argument, fmt::format("{} {} is not a number of frames", name, value));
   }
-  if (overwrite) return;
   for (const char* name : profile::kReportNames) {
     std::error_code none;
-    if (std::filesystem::exists(profile.folder / name, none))
+    if (!std::filesystem::exists(profile.folder / name, none)) continue;
+    for (const std::filesystem::path& read : pipeline::files_to_protect(job))
+      if (same_file(profile.folder / name, read))
+        throw Error(ErrorCode::invalid_argument,
+                    fmt::format("{}: is read by the job, so the profile cannot go there; name another folder",
+                                (profile.folder / name).string()));
+    if (!job.overwrite)
       throw Error(
           ErrorCode::invalid_argument,
           fmt::format("{}: exists already; use --overwrite to replace it", (profile.folder / name).string()));
@@ -78,7 +85,7 @@ std::int64_t cached_bytes(const PlanCacheOptions& options) {
 }  // namespace
 
 JobReport profile_job(const JobOptions& wanted, const ProfileOptions& profile, const JobCallbacks& given) {
-  check(profile, wanted.overwrite);
+  check(profile, wanted);
   JobOptions options = wanted;
   const trace::Schedule schedule{profile.wait, profile.warmup, profile.active, profile.repeat};
   if (schedule.turns() > 0)

@@ -12,9 +12,9 @@ std::string counted(std::integral auto number, std::string_view thing) {
   return std::to_string(number) + " " + std::string(thing) + (number == 1 ? "" : "s");
 }
 
-/// The verb that goes with so many: `one` or `many`.
-constexpr std::string_view verb(std::integral auto number, std::string_view one,
-                                std::string_view many) noexcept {
+/// What goes with so many, a verb or a noun: `one` ("is", "entry") or `many` ("are", "entries").
+constexpr std::string_view by_number(std::integral auto number, std::string_view one,
+                                     std::string_view many) noexcept {
   return number == 1 ? one : many;
 }
 

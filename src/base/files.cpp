@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "saccade/error.h"
@@ -29,6 +32,53 @@ struct FileDescriptor {
 [[noreturn]] void throw_errno(const std::filesystem::path& path, const char* what, int error) {
   const auto code = error == ENOENT ? ErrorCode::not_found : ErrorCode::io;
   throw Error(code, path.string() + ": cannot " + what + ": " + std::strerror(error));
+}
+
+/// In the order in which they are asked.
+constexpr const char* kCacheVariables[] = {"SACCADE_CACHE_DIR", "XDG_CACHE_HOME", "HOME"};
+
+/// Returns false and errno on failure.
+bool write_all(int fd, std::span<const std::span<const std::byte>> pieces) {
+  for (std::span<const std::byte> content : pieces)
+    while (!content.empty()) {
+      const ssize_t n = ::write(fd, content.data(), content.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return false;
+      content = content.subspan(static_cast<std::size_t>(n));
+    }
+  return true;
+}
+
+/// Into what is no regular file, which stays what it is.
+void write_into(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
+  const bool standard = is_standard_output(path);
+  if (standard) std::fflush(stdout);  // what was said before comes before
+  FileDescriptor file{standard ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (file.fd < 0) throw_errno(path, "open for writing", errno);
+  if (!write_all(file.fd, pieces)) throw_errno(path, "write", errno);
+  const int fd = file.fd;
+  file.fd = -1;
+  if (::close(fd) != 0) throw_errno(path, "write", errno);
+}
+
+void replace_file(const std::filesystem::path& path, mode_t mode,
+                  std::span<const std::span<const std::byte>> pieces) {
+  std::string name = path.string() + ".XXXXXX";
+  FileDescriptor file{::mkostemp(name.data(), O_CLOEXEC)};
+  if (file.fd < 0) throw_errno(path, "create a file beside it", errno);
+  // Says that somebody is still writing it; ends with the process. Where there are no locks, nobody asks.
+  (void)::flock(file.fd, LOCK_EX | LOCK_NB);
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    ::unlink(name.c_str());
+    throw_errno(path, what, error);
+  };
+  if (!write_all(file.fd, pieces)) fail("write");
+  if (::fchmod(file.fd, mode) != 0) fail("set permissions");
+  const int fd = file.fd;
+  file.fd = -1;
+  if (::close(fd) != 0) fail("close");
+  if (::rename(name.c_str(), path.c_str()) != 0) fail("rename");
 }
 
 }  // namespace
@@ -62,33 +112,35 @@ std::string read_text(const std::filesystem::path& path) {
   return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
 }
 
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const auto next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  const auto resolved = std::filesystem::weakly_canonical(path, error);
+  return error ? path : resolved;
+}
+
+bool is_standard_output(const std::filesystem::path& path) noexcept {
+  return path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content) {
   write_file(path, std::span(&content, 1));
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
-  std::string name = path.string() + ".XXXXXX";
-  FileDescriptor file{::mkostemp(name.data(), O_CLOEXEC)};
-  if (file.fd < 0) throw_errno(path, "create a file beside it", errno);
-  // Says that somebody is still writing it; ends with the process. Where there are no locks, nobody asks.
-  (void)::flock(file.fd, LOCK_EX | LOCK_NB);
-  const auto fail = [&](const char* what) {
-    const int error = errno;
-    ::unlink(name.c_str());
-    throw_errno(path, what, error);
-  };
-  for (std::span<const std::byte> content : pieces)
-    while (!content.empty()) {
-      const ssize_t n = ::write(file.fd, content.data(), content.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) fail("write");
-      content = content.subspan(static_cast<std::size_t>(n));
-    }
-  if (::fchmod(file.fd, 0644) != 0) fail("set permissions");
-  const int fd = file.fd;
-  file.fd = -1;
-  if (::close(fd) != 0) fail("close");
-  if (::rename(name.c_str(), path.c_str()) != 0) fail("rename");
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (is_standard_output(path) || (exists && !S_ISREG(info.st_mode))) {
+    write_into(path, pieces);
+    return;
+  }
+  if (exists && ::access(path.c_str(), W_OK) != 0) throw_errno(path, "write", errno);
+  replace_file(behind_links(path), exists ? info.st_mode & 07777u : 0644u, pieces);
 }
 
 std::optional<FileStamp> stamp_of(const std::filesystem::path& path) noexcept {
@@ -118,13 +170,54 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   return sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+void create_own_directories(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return;
+  create_own_directories(folder.parent_path());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(folder, "create the folder", errno);
+  if (!std::filesystem::is_directory(folder, ignored)) throw_errno(folder, "create the folder", ENOTDIR);
+}
+
+namespace {
+
+/// Whether the environment names no place of this user.
+bool caches_among_temporary_files() {
+  return std::all_of(std::begin(kCacheVariables), std::end(kCacheVariables), [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr || *value == '\0';
+  });
+}
+
+}  // namespace
+
 std::filesystem::path cache_directory() {
-  if (const char* dir = std::getenv("SACCADE_CACHE_DIR"); dir != nullptr && *dir != '\0') return dir;
-  if (const char* dir = std::getenv("XDG_CACHE_HOME"); dir != nullptr && *dir != '\0')
-    return std::filesystem::path(dir) / "saccade";
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return std::filesystem::path(home) / ".cache" / "saccade";
-  return std::filesystem::temp_directory_path() / "saccade-cache";
+  constexpr const char* kBelow[] = {"", "saccade", ".cache/saccade"};
+  for (std::size_t i = 0; i < std::size(kCacheVariables); ++i) {
+    const char* value = std::getenv(kCacheVariables[i]);
+    if (value != nullptr && *value != '\0')
+      return *kBelow[i] == '\0' ? std::filesystem::path(value) : std::filesystem::path(value) / kBelow[i];
+  }
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
+  return (error ? std::filesystem::path("/tmp") : folder) / ("saccade-cache-" + std::to_string(::geteuid()));
+}
+
+std::string cache_distrust() {
+  const std::filesystem::path folder = cache_directory();
+  struct stat info {};
+  if (!caches_among_temporary_files()) {
+    const char* named = std::getenv(kCacheVariables[0]);
+    if (named != nullptr && *named != '\0') return "";
+    const bool open = ::stat(folder.c_str(), &info) == 0 && (info.st_mode & S_IWOTH) != 0;
+    return open ? "everybody may write into it" : "";
+  }
+  ::mkdir(folder.c_str(), 0700);
+  // Not what a link leads to: whoever made the link may change it.
+  if (::lstat(folder.c_str(), &info) != 0) return std::string("cannot be made: ") + std::strerror(errno);
+  if (!S_ISDIR(info.st_mode)) return "is no folder of its own";
+  if (info.st_uid != ::geteuid()) return "belongs to another user";
+  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "others may write into it";
+  return "";
 }
 
 }  // namespace saccade

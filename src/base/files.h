@@ -26,8 +26,15 @@ void release_pages(std::span<const std::byte> part) noexcept;
 /// Whole content as text. Throws like map_file.
 std::string read_text(const std::filesystem::path& path);
 
+/// What a chain of links ends at, whether or not that exists.
+std::filesystem::path behind_links(std::filesystem::path path);
+
+/// Whether the path is a name of standard output, which may be led into a file.
+bool is_standard_output(const std::filesystem::path& path) noexcept;
+
 /// Writes `content` beside `path` (PATH.XXXXXX, locked by flock meanwhile) and renames it there, so that
-/// `path` is never half written. Throws Error(io).
+/// `path` is never half written. A link stays a link: what it points to is replaced. Devices, pipes and
+/// standard output are no files: they are written into and stay. Throws Error(not_found | io).
 void write_file(const std::filesystem::path& path, std::span<const std::byte> content);
 /// The same for content in several pieces, one behind the other.
 void write_file(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces);
@@ -54,7 +61,15 @@ bool unchanged(std::span<const SourceFile> sources) noexcept;
 /// Whether two paths are one file (device and inode; follows links). False if either does not exist.
 bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Where caches go: $SACCADE_CACHE_DIR, else $XDG_CACHE_HOME/saccade, else ~/.cache/saccade. Not created.
+/// Makes a folder and what leads to it; whatever is made is for this user alone. Throws Error(io).
+void create_own_directories(const std::filesystem::path& folder);
+
+/// Where caches go: $SACCADE_CACHE_DIR, else $XDG_CACHE_HOME/saccade, else ~/.cache/saccade, else
+/// saccade-cache-UID in the folder for temporary files. Not created.
 std::filesystem::path cache_directory();
+/// Why nothing in cache_directory() may be used: somebody else can put files there. Empty: nothing speaks
+/// against it. The folder among temporary files, where everybody may take any name, is made first, and must
+/// be ours alone; $SACCADE_CACHE_DIR is as its user wants it.
+std::string cache_distrust();
 
 }  // namespace saccade

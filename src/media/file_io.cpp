@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <random>
 
 #include "base/files.h"
 #include "media/address.h"
+#include "media/temporary.h"
 
 namespace saccade::media {
 
@@ -42,45 +42,7 @@ AvioPtr make_avio(void* self, bool writing, bool seekable, int (*read)(void*, st
   return AvioPtr(context);
 }
 
-/// Calls `create` with prefix + six letters, kept in `name`, until the name is free. Returns what it gave, -1
-/// and errno on failure. The permissions are those that the user's umask gives, which mkstemp and mkdtemp
-/// leave no way to.
-template <class F>
-int with_unique_name(const std::string& prefix, std::string& name, F&& create) {
-  std::random_device random;
-  for (int attempt = 0; attempt < 64; ++attempt) {
-    std::string suffix(6, 'a');
-    for (char& c : suffix) c = static_cast<char>('a' + random() % 26);
-    name = prefix + suffix;
-    const int result = create(name.c_str());
-    if (result >= 0 || errno != EEXIST) return result;
-  }
-  return -1;
-}
-
-int create_unique(const std::string& prefix, std::string& name) {
-  return with_unique_name(prefix, name, [](const char* path) {
-    return ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  });
-}
-
 }  // namespace
-
-int create_unique_folder(const std::string& prefix, std::string& name) {
-  return with_unique_name(prefix, name, [](const char* path) { return ::mkdir(path, 0777); });
-}
-
-std::filesystem::path behind_links(std::filesystem::path path) {
-  constexpr int kMostLinks = 40;
-  std::error_code error;
-  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
-    const auto next = std::filesystem::read_symlink(path, error);
-    if (error) break;
-    path = next.is_absolute() ? next : path.parent_path() / next;
-  }
-  const auto resolved = std::filesystem::weakly_canonical(path, error);
-  return error ? path : resolved;
-}
 
 std::optional<FileIdentity> identity_of_file(const std::filesystem::path& path) {
   struct stat info {};
@@ -256,10 +218,8 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
       std::error_code none;
       std::filesystem::path folder = std::filesystem::temp_directory_path(none);
       if (none) folder = "/tmp";
-      std::string name;
-      const int spool = with_unique_name((folder / ".saccade.").string(), name, [](const char* each) {
-        return ::open(each, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-      });
+      std::string name = (folder / ".saccade.XXXXXX").string();
+      const int spool = ::mkostemp(name.data(), O_CLOEXEC);
       if (spool < 0) {
         const int error = errno;
         close();
@@ -286,10 +246,10 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
                                              path_.string(), target_.filename().string().size(), longest));
     }
     if (exists && ::access(target_.c_str(), W_OK) != 0) fail(path_, "cannot write", errno);
-    // A long name plus the suffix may exceed what the file system allows, so only a part of it is used.
     if (options_.temporary.empty()) {
-      fd_ = create_unique((folder / ("." + target_.filename().string().substr(0, 64) + ".")).string(),
-                          temporary_);
+      Temporary made = make_temporary_file(folder, target_.filename().string());
+      fd_ = made.fd;
+      temporary_ = std::move(made.name);
     } else {
       temporary_ = options_.temporary.string();
       fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -375,6 +335,11 @@ void OutputFile::pass_on() {
 void OutputFile::rename_to(const std::filesystem::path& target) {
   avio_flush(avio_.get());
   if (sink_ >= 0) pass_on();
+  // A duplicate keeps the lock until the file has its name.
+  const int lock = regular_ ? ::fcntl(fd_, F_DUPFD_CLOEXEC, 0) : -1;
+  const std::shared_ptr<void> unlock(nullptr, [lock](void*) {
+    if (lock >= 0) ::close(lock);
+  });
   close();
   check_written();
   if (!regular_) return;

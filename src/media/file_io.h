@@ -98,13 +98,6 @@ std::optional<FileIdentity> identity_of_file(const std::filesystem::path& path);
 /// Brings the names in a folder to the disk.
 void sync_folder(const std::filesystem::path& folder);
 
-/// Makes a new folder named prefix + six letters, in `name`, with the permissions that the user's umask
-/// gives. Returns -1 and errno on failure.
-int create_unique_folder(const std::string& prefix, std::string& name);
-
-/// What a chain of links ends at, whether or not that exists.
-std::filesystem::path behind_links(std::filesystem::path path);
-
 /// Where a result goes. A regular target is written under a hidden name beside it; commit() gives it its
 /// name. Without commit() nothing remains. Pipes, devices and "-" (standard output) are written directly.
 class OutputFile {

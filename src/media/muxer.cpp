@@ -474,7 +474,7 @@ void Muxer::finish() {
     if (!tracks_[i].subtitles || tracks_[i].subtitles->refused() == 0) continue;
     notices_.push_back(fmt::format("{} of stream {} of the input cannot be read or converted and {} left out",
                                    counted(tracks_[i].subtitles->refused(), "subtitle"), i,
-                                   verb(tracks_[i].subtitles->refused(), "is", "are")));
+                                   by_number(tracks_[i].subtitles->refused(), "is", "are")));
   }
   if (is_mov_family(*output_->oformat)) {
     for (std::size_t i = 0; i < tracks_.size(); ++i) {

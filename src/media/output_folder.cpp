@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "media/temporary.h"
+
 namespace saccade::media {
 
 namespace {
@@ -48,6 +50,15 @@ bool is_protected_path(const fs::path& path, const OutputFileOptions& options) {
 
 std::string FilePattern::name(std::int64_t number) const {
   return before + fmt::format("{:0{}}", number, digits) + after;
+}
+
+bool FilePattern::matches(const std::string& name) const {
+  if (name.size() <= before.size() + after.size() || !name.starts_with(before) || !name.ends_with(after))
+    return false;
+  const std::string_view number(name.data() + before.size(), name.size() - before.size() - after.size());
+  const bool padded = number.size() == static_cast<std::size_t>(digits);
+  return std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+         (padded || (number.size() > static_cast<std::size_t>(digits) && number.front() != '0'));
 }
 
 FilePattern parse_pattern(const fs::path& pattern) {
@@ -120,13 +131,14 @@ OutputFolder::OutputFolder(FilePattern pattern, OutputFileOptions options)
   std::error_code error;
   fresh_ = !fs::exists(pattern_.folder, error);
   const fs::path beside = fresh_ ? pattern_.folder.parent_path() : pattern_.folder;
-  const fs::path prefix =
-      (beside.empty() ? fs::path(".") : beside) /
-      ("." + (fresh_ ? pattern_.folder.filename().string().substr(0, 64) : "pictures") + ".");
-  std::string name;
-  if (create_unique_folder(prefix.string(), name) < 0)
-    throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
-  temporary_ = name;
+  const Temporary made = make_temporary_folder(beside.empty() ? fs::path(".") : beside,
+                                               fresh_ ? pattern_.folder.filename().string() : "pictures");
+  if (made.fd < 0) throw_system(pattern_.folder, "cannot make a folder for the pictures", errno);
+  lock_ = {new int(made.fd), [](const int* fd) {
+             ::close(*fd);
+             delete fd;
+           }};
+  temporary_ = made.name;
 }
 
 OutputFolder::~OutputFolder() {
@@ -173,6 +185,22 @@ void OutputFolder::commit() {
   if (fresh_ && errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
     throw_system(pattern_.folder, "cannot give the finished folder its name", errno);
   move_into(pattern_.folder);  // it exists, or has appeared meanwhile
+}
+
+std::int64_t OutputFolder::older_files() const {
+  const std::set<std::string> ours(names_.begin(), names_.end());
+  std::int64_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(pattern_.folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (pattern_.matches(name) && !ours.contains(name)) ++count;
+  }
+  return count;
+}
+
+std::string OutputFolder::names() const {
+  return (pattern_.folder / (pattern_.before + "*" + pattern_.after)).string();
 }
 
 fs::path OutputFolder::commit_partial() {

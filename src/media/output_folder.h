@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct FilePattern {
   int digits = 6;             ///< at least, filled with zeros
 
   std::string name(std::int64_t number) const;
+  bool matches(const std::string& name) const;
 };
 /// Throws Error(invalid_argument) for a name without exactly one number, or with one in a folder's name.
 FilePattern parse_pattern(const std::filesystem::path& pattern);
@@ -44,6 +46,11 @@ class OutputFolder {
   std::int64_t bytes_written() const noexcept { return written_; }
   /// Throws Error(io), or Error(invalid_argument) if a file of that name is there and may not be replaced.
   void commit();
+  /// After commit(): how many files with names of the pattern were there before and stay, as they have
+  /// numbers that this output does not.
+  std::int64_t older_files() const;
+  /// Names of the pattern, for messages: "in/clip_*.png".
+  std::string names() const;
   /// The files so far as they are, in "FOLDER.partial"; returns that name.
   std::filesystem::path commit_partial();
 
@@ -55,6 +62,7 @@ class OutputFolder {
   OutputFileOptions options_;
   bool fresh_ = false;  ///< the folder did not exist
   std::filesystem::path temporary_;
+  std::shared_ptr<const int> lock_;  ///< descriptor of `temporary_`, which is locked as long as it is open
   std::vector<std::string> names_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> protected_;  ///< device and inode: there may be many
   std::int64_t written_ = 0;

@@ -18,8 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPictureExtensions[] = {".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".webp",
-                                                   ".bmp", ".tif", ".tiff", ".tga", ".ppm",  ".pgm"};
+constexpr std::string_view kPictureExtensions[] = {".png",  ".jpg", ".jpeg", ".jpe",  ".jfif",
+                                                   ".webp", ".bmp", ".tif",  ".tiff", ".tga",
+                                                   ".ppm",  ".pgm", ".avif", ".ico"};
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 

@@ -190,7 +190,7 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
   require_limits();
   first_pts_.assign(input_->nb_streams, AV_NOPTS_VALUE);
   choose_stream(options.stream);
-  still_ = targa || format_name.ends_with("_pipe");
+  still_ = targa || format_name.ends_with("_pipe") || format_name == "ico" || is_picture_of_boxes();
   if (format_name == "gif" && file_.regular()) {
     const std::optional<Animation> animation = read_animation(path);
     still_ = animation && animation->pictures < 2;
@@ -205,6 +205,13 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
         [this](std::int64_t offset, std::span<std::byte> bytes) { return file_.read_at(offset, bytes); });
   }
   if (range_->moves() && !still_) jump(kFirstJumpMicroseconds);
+}
+
+/// AVIF and HEIF: one picture in the boxes of a video; sequences of them have other brands.
+bool Source::is_picture_of_boxes() const {
+  constexpr std::string_view kBrands[] = {"avif", "mif1", "miaf", "heic", "heix"};
+  const AVDictionaryEntry* brand = av_dict_get(input_->metadata, "major_brand", nullptr, 0);
+  return brand != nullptr && is_among(std::string_view(brand->value), kBrands) && video().nb_frames <= 1;
 }
 
 /// Decoders are opened to look at the first pictures, which must not take more memory than is allowed.

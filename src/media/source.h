@@ -100,6 +100,7 @@ class Source {
   void find_stream_info();
   void require_limits() const;
   double whole_duration() const noexcept;
+  bool is_picture_of_boxes() const;
   bool jump(std::int64_t before);
   bool length_unknown() const noexcept;
   void require_whole();

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "base/counted.h"
 #include "media/convert.h"
 #include "media/output_folder.h"
 #include "pipeline/mask_text.h"
@@ -113,6 +114,14 @@ class Pictures : public FrameOutput {
   }
   void finish() override {}
   void commit() override { folder_ ? folder_->commit() : file_->commit(); }
+  std::string notice() const override {
+    const std::int64_t older = folder_ ? folder_->older_files() : 0;
+    if (older == 0) return "";
+    return fmt::format(
+        "{} of an earlier output {} among the pictures ({}): --overwrite replaces files of the "
+        "same name and removes none",
+        counted(older, "file"), by_number(older, "stays", "stay"), folder_->names());
+  }
   fs::path commit_partial() override { return folder_ ? folder_->commit_partial() : file_->commit_partial(); }
   std::int64_t bytes_written() const override {
     return folder_ ? folder_->bytes_written() : file_->bytes_written();

@@ -57,6 +57,8 @@ class FrameOutput {
   virtual void finish() = 0;
   virtual void commit() = 0;
   virtual std::filesystem::path commit_partial() = 0;
+  /// After commit(): what the user should know of what was there before; "" for nothing.
+  virtual std::string notice() const { return ""; }
   virtual std::int64_t bytes_written() const = 0;
   virtual std::string summary() const = 0;
 };

@@ -19,7 +19,7 @@ FrameReader::FrameReader(JobState& state, media::Source& source) : state_(state)
         fmt::format("{}: the file is cut off: {} that its header announces {} missing; without --strict "
                     "what is there is worked on",
                     source_.path().string(), counted(source_.missing_bytes(), "byte"),
-                    verb(source_.missing_bytes(), "is", "are")));
+                    by_number(source_.missing_bytes(), "is", "are")));
   }
   open_decoder();
 }
@@ -186,7 +186,7 @@ void FrameReader::require_limits(const AVFrame& frame) const {
 void FrameReader::report() const {
   if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
     state_.notice(fmt::format("{} of the series of pictures {} missing: the pictures before are shown longer",
-                              counted(missing, "number"), verb(missing, "is", "are")));
+                              counted(missing, "number"), by_number(missing, "is", "are")));
   }
   if (source_.end_unsure()) {
     state_.notice(
@@ -196,28 +196,28 @@ void FrameReader::report() const {
   if (source_.further_pages() > 0) {
     state_.notice(fmt::format("of each picture the first page is taken: {} {} left out",
                               counted(source_.further_pages(), "further page"),
-                              verb(source_.further_pages(), "is", "are")));
+                              by_number(source_.further_pages(), "is", "are")));
   }
   if (resized_ > 0) {
     state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
-                              counted(resized_, "frame"), width_, height_, verb(resized_, "was", "were")));
+                              counted(resized_, "frame"), width_, height_, by_number(resized_, "was", "were")));
   }
   if (source_.cut_off()) {
     state_.notice(source_.missing_bytes() > 0
                       ? fmt::format("the input is cut off: {} that its header announces {} missing",
                                     counted(source_.missing_bytes(), "byte"),
-                                    verb(source_.missing_bytes(), "is", "are"))
+                                    by_number(source_.missing_bytes(), "is", "are"))
                       : std::string("the input is cut off: it ends within what its header announces"));
   }
   state_.report.damaged_packets = damaged_packets();
   if (damaged_packets() > 0) {
     state_.notice(fmt::format("{} of the input {} skipped; the timing of the rest is kept",
                               counted(damaged_packets(), "damaged packet"),
-                              verb(damaged_packets(), "was", "were")));
+                              by_number(damaged_packets(), "was", "were")));
   }
   if (damaged_frames() > 0)
     state_.notice(fmt::format("{} of the input {} damaged and repaired as well as possible",
-                              counted(damaged_frames(), "frame"), verb(damaged_frames(), "is", "are")));
+                              counted(damaged_frames(), "frame"), by_number(damaged_frames(), "is", "are")));
   if (decoder_->retimed() > 0) {
     state_.notice(fmt::format("{} of the input had a missing or repeated timestamp and got one in between",
                               counted(decoder_->retimed(), "frame")));

@@ -18,6 +18,7 @@
 #include "pipeline/picture.h"
 #include "platform/thread_pool.h"
 #include "saccade/profiler.h"
+#include "spec/spec.h"
 
 namespace saccade {
 
@@ -124,6 +125,18 @@ void report_stages(JobState& state) {
   }
 }
 
+/// A profile that would leave out all there is says so before any work.
+void require_frames(const JobOptions& options, const media::Source& source, const trace::Schedule& schedule) {
+  const bool whole = options.start == 0 && !options.duration;
+  std::int64_t frames = source.still() ? 1 : whole ? source.video().nb_frames : 0;  // 0: unknown
+  if (options.frames) frames = frames > 0 ? std::min(frames, *options.frames) : *options.frames;
+  require(frames <= 0 || frames > schedule.wait + schedule.warmup,
+          fmt::format("{}: has {}, which {} left out by wait {} and warmup {}; give fewer with --wait and "
+                      "--warmup",
+                      options.input.string(), counted(frames, "frame"), by_number(frames, "is", "are all"),
+                      schedule.wait, schedule.warmup));
+}
+
 StageTime time_of(const trace::StageClock& clock) {
   return {clock.seconds(), clock.cpu_seconds(), clock.delay_seconds()};
 }
@@ -167,8 +180,18 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   for (media::ListedPicture& picture : media::list_pictures(options.input))
     files.push_back(std::move(picture.file));
   if (!options.model.empty()) files.push_back(options.model);
+  if (std::filesystem::path yaml = spec::yaml_beside(options.model); !yaml.empty())
+    files.push_back(std::move(yaml));
   if (has_background_file(options)) files.emplace_back(options.background);
-  if (!options.calibration.empty()) files.push_back(options.calibration);
+  for (const std::filesystem::path& pictures : {options.calibration, options.labels}) {
+    if (pictures.empty()) continue;
+    files.push_back(pictures);
+    std::error_code error;  // none where it is a file
+    for (std::filesystem::directory_iterator entry(pictures, error), end; !error && entry != end;
+         entry.increment(error))
+      files.push_back(entry->path());
+  }
+  files.insert(files.end(), options.protect.begin(), options.protect.end());
   return files;
 }
 
@@ -178,6 +201,14 @@ std::filesystem::path plain_name(const std::filesystem::path& path) {
   std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
   if (error) plain = path.lexically_normal();
   return plain.has_filename() ? plain : plain.parent_path();
+}
+
+void require_masks_for_depth(const JobOptions& options, bool bare_masks) {
+  require(options.mask_depth == 8 || bare_masks || !options.mask_output.empty(),
+          fmt::format("a mask depth of {} has no use: no masks are written but as a video's pictures; name a "
+                      "file or folder for them with --mask-output, or pictures or .npy as output of --effect "
+                      "mask",
+                      options.mask_depth));
 }
 
 void check_options(const JobOptions& options) {
@@ -233,11 +264,14 @@ void check_options(const JobOptions& options) {
           fmt::format("a memory of {} bytes is negative", options.max_process_memory));
   require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
+  require_masks_for_depth(options, options.effect == Effect::mask);
   std::error_code ignored;
   require(options.mask_output.empty() ||
               (plain_name(options.mask_output) != plain_name(options.output) &&
                !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
           fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
+  require(!media::is_standard_stream(options.mask_output) || !media::is_standard_stream(options.output),
+          "output and mask output are both standard output; only one of them can be");
   require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,
           fmt::format("start {} is out of range 0 to {} seconds", options.start, kMaxSeconds));
   require(!options.duration || (*options.duration > 0 && *options.duration <= kMaxSeconds),
@@ -292,6 +326,11 @@ FrameOutputOptions frame_output_options(const JobState& state, const std::filesy
           .file = {options.overwrite, files_to_protect(options)}};
 }
 
+void commit(JobState& state, FrameOutput& output) {
+  output.commit();
+  if (const std::string notice = output.notice(); !notice.empty()) state.notice(notice);
+}
+
 bool writes_bare_masks(const JobOptions& options, const OutputRequest& request) {
   switch (request.form) {
     case OutputForm::array:
@@ -343,7 +382,7 @@ void describe_input(JobState& state, const media::Source& source, const media::V
   if (source.series()) {
     if (const auto others = media::other_files(source.path()); !others.empty()) {
       state.notice(fmt::format("{} beside the pictures {} no part in the video: {}{}",
-                               counted(others.size(), "other file"), verb(others.size(), "has", "have"),
+                               counted(others.size(), "other file"), by_number(others.size(), "has", "have"),
                                others.front().filename().string(), others.size() == 1 ? "" : ", ..."));
     }
   }
@@ -419,6 +458,8 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
   check_options(options);
   media::Source source(options.input, source_options(options, callbacks.cancel));
   require_limits(options, source);
+  if (callbacks.profiler != nullptr)
+    require_frames(options, source, callbacks.profiler->recorder().schedule());
   const std::unique_ptr<Network> network = make_network();
   JobState state{.options = options,
                  .callbacks = callbacks,

@@ -40,6 +40,12 @@ struct JobState {
   }
 };
 
+/// Throws Error(invalid_argument) for bits of masks where there are none; `bare_masks`: the result is masks.
+void require_masks_for_depth(const JobOptions& options, bool bare_masks);
+
+/// Gives an output its name, and tells what the user should know of that.
+void commit(JobState& state, FrameOutput& output);
+
 media::SourceOptions source_options(const JobOptions& options, const std::atomic<bool>* cancel);
 /// Whether the options name a picture or video to put in place of the background.
 bool has_background_file(const JobOptions& options);

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "media/file_io.h"
 #include "media/packet_file.h"
 
@@ -32,7 +33,7 @@ bool is_ours(const std::filesystem::path& file) {
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& target) {
-  const std::filesystem::path file = media::behind_links(target);
+  const std::filesystem::path file = behind_links(target);
   return file.parent_path() / (file.filename().string() + ".resume");
 }
 
@@ -166,7 +167,10 @@ std::vector<std::string> differences(const nlohmann::json& then, const nlohmann:
 
 Journal::Journal(WorkFolder& folder, const nlohmann::json& identity,
                  std::vector<std::filesystem::path> outputs)
-    : folder_(folder), identity_(std::make_unique<nlohmann::json>(identity)), outputs_(std::move(outputs)) {
+    : folder_(folder),
+      // As a journal that is read holds it: names may hold bytes that no JSON can.
+      identity_(std::make_unique<nlohmann::json>(nlohmann::json::parse(json_text(identity)))),
+      outputs_(std::move(outputs)) {
   if (folder_.has_journal()) {
     read();
   } else {
@@ -248,7 +252,7 @@ void Journal::write() const {
                             {"segments", segments}};
   for (std::size_t i = 0; i < results_.size(); ++i)
     journal[kResults[i]] = {{"inode", results_[i].inode}, {"bytes", results_[i].bytes}};
-  media::write_durably(folder_.journal(), journal.dump(1) + "\n");
+  media::write_durably(folder_.journal(), json_text(journal, 1) + "\n");
 }
 
 std::int64_t Journal::pictures() const noexcept {

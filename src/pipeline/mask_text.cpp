@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <string_view>
+#include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "vision/mask_outline.h"
 #include "vision/mask_rle.h"
 
@@ -14,18 +15,7 @@ namespace {
 
 constexpr int kCategory = 1;
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
+std::string quoted(const std::string& text) { return json_text(nlohmann::json(text)); }
 
 void add_ring(const vision::Ring& ring, std::string& text) {
   auto out = std::back_inserter(text);
@@ -45,13 +35,13 @@ std::string runs_entry(const vision::ConstPlaneView& mask, const FrameLabel& lab
       "{{\"id\":{},\"image_id\":{},\"category_id\":{},\"iscrowd\":1,\"area\":{},\"bbox\":[{},{},{},{}],"
       "\"segmentation\":{{\"size\":[{},{}],\"counts\":{}}}}}",
       label.number + 1, label.number + 1, kCategory, runs.area, runs.left, runs.top, runs.right - runs.left,
-      runs.bottom - runs.top, runs.height, runs.width, json_text(vision::compressed_counts(runs.counts)));
+      runs.bottom - runs.top, runs.height, runs.width, quoted(vision::compressed_counts(runs.counts)));
 }
 
 std::string image_entry(int width, int height, const std::string& file, const FrameLabel& label) {
   return fmt::format(
       "{{\"id\":{},\"width\":{},\"height\":{},\"file_name\":{},\"frame\":{},\"seconds\":{:.6f}}}",
-      label.number + 1, width, height, json_text(file), label.number, label.seconds);
+      label.number + 1, width, height, quoted(file), label.number, label.seconds);
 }
 
 std::string runs_tail(const std::string& images) {

@@ -231,7 +231,7 @@ SinkResult SegmentSink::join(bool interrupted) {
     if (!journal_->segments().empty()) {
       notices_.push_back(fmt::format("{} {} kept in {}: --resume goes on from there",
                                      counted(journal_->pictures(), "frame"),
-                                     verb(journal_->pictures(), "is", "are"), folder_->path().string()));
+                                     by_number(journal_->pictures(), "is", "are"), folder_->path().string()));
     }
     return result;
   }

@@ -141,8 +141,8 @@ void run_still(JobState& state, media::Source& source) {
     output->finish();
   }
   report.output_bytes = output->bytes_written();
-  if (mask_output) mask_output->commit();
-  output->commit();
+  if (mask_output) commit(state, *mask_output);
+  commit(state, *output);
   report.frames = 1;
   if (state.callbacks.progress) state.callbacks.progress({1, 0, 1, 0, "encode"});
 }

@@ -120,6 +120,7 @@ void VideoJob::open_output() {
   const JobOptions& options = state_.options;
   request_ = parse_output(options.output, options.output_format, options.sequence, true);
   bare_masks_ = writes_bare_masks(options, request_);
+  require_masks_for_depth(options, bare_masks_);
   if (request_.form != OutputForm::video) {
     if (is_resumable(options)) {
       throw Error(
@@ -281,8 +282,8 @@ void VideoJob::open_encoder() {
   notices_told_ = sink_->notices().size();
   state_.notice(sink_->notices());
   if (skip_ > 0)
-    state_.notice(
-        fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"), verb(skip_, "was", "were")));
+    state_.notice(fmt::format("{} {} finished by an earlier run", counted(skip_, "frame"),
+                              by_number(skip_, "was", "were")));
 }
 
 /// False when there is no further picture.
@@ -462,13 +463,13 @@ void VideoJob::finish() {
     if (report.interrupted) {
       report.output = frames_->commit_partial();
     } else {
-      frames_->commit();
+      commit(state_, *frames_);
     }
   }
   if (masks_ && report.interrupted) {
     masks_->commit_partial();
   } else if (masks_) {
-    masks_->commit();
+    commit(state_, *masks_);
   }
   const double busy = meter_.finish();
   if (busy > 0) report.frames_per_second = static_cast<double>(report.frames - report.frames_before) / busy;
@@ -477,7 +478,7 @@ void VideoJob::finish() {
   if (report.dropped_frames > 0) {
     state_.notice(fmt::format("{} of the live input {} dropped: there was no time for more",
                               counted(report.dropped_frames, "frame"),
-                              verb(report.dropped_frames, "was", "were")));
+                              by_number(report.dropped_frames, "was", "were")));
   }
   reader_.report();
 }

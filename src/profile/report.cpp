@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "platform/machine.h"
 #include "profile/arena_map.h"
 #include "profile/page.h"
@@ -193,10 +194,6 @@ Json timeline_json(const trace::Recorder& recorder) {
           {"events", starts.size()}};
 }
 
-std::string text_of(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
-}
-
 /// Text that may stand in a script element of a page.
 std::string for_page(std::string json) {
   for (std::size_t at = 0; (at = json.find("</", at)) != std::string::npos; at += 3)
@@ -258,12 +255,12 @@ ReportFiles make_report(const ReportInputs& in) {
   json["hardware_counters"] = {{"counts", std::move(counts)}, {"missing", in.missing_counts}};
   if (in.job.bottleneck) json["bottleneck"] = verdict_json(*in.job.bottleneck);
   ReportFiles files;
-  files.json = text_of(json, 2) + "\n";
+  files.json = json_text(json, 2) + "\n";
   const std::vector<trace::SampledCounter> counters = {{"resident memory", in.memory}};
   files.trace = trace::chrome_trace(in.recorder, counters);
   json["timeline"] = timeline_json(in.recorder);
   files.html = page();
-  files.html.replace(files.html.find(kPlace), kPlace.size(), for_page(text_of(json, -1)));
+  files.html.replace(files.html.find(kPlace), kPlace.size(), for_page(json_text(json)));
   return files;
 }
 

@@ -35,6 +35,12 @@ std::shared_ptr<const PlanCache> PlanCache::open(const PlanCacheOptions& options
   const std::int64_t max_bytes = bound_of(options);
   std::string build = platform::build_id();
   if (max_bytes <= 0 || build.empty()) return nullptr;
+  if (options.directory.empty()) {
+    if (const std::string why = cache_distrust(); !why.empty()) {
+      log::debug("cache", "{} is not used: {}", cache_directory().string(), why);
+      return nullptr;
+    }
+  }
   return std::make_shared<PlanCache>(
       options.directory.empty() ? cache_directory() / "plans" : options.directory, max_bytes,
       std::move(build));
@@ -81,7 +87,7 @@ void PlanCache::keep(Kind kind, const std::string& key, std::span<const std::byt
       return;
     }
     // Models may be private, and plans hold their weights.
-    if (fs::create_directories(directory_)) fs::permissions(directory_, fs::perms::owner_all);
+    create_own_directories(directory_);
     const fs::path path = path_of(kind, key);
     write_file(path, image.pieces());
     log::debug("cache", "{} is written, {} bytes", path.string(), image.size());

@@ -9,6 +9,7 @@ void read_config(const std::filesystem::path& file, JobOptions& job) {
     const settings::Setting& setting = *settings::find(entry.name, settings::kRun);
     if (setting.apply != nullptr && !entry.values.empty()) setting.apply(job, entry.values);
   }
+  job.protect.push_back(file);
 }
 
 }  // namespace saccade

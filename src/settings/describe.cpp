@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "settings/setting.h"
 
 namespace saccade::settings {
@@ -196,7 +197,7 @@ std::string json_schema() {
                        {"type", "object"},
                        {"additionalProperties", false},
                        {"properties", properties}};
-  return schema.dump(2) + "\n";
+  return json_text(schema, 2) + "\n";
 }
 
 std::string reference_page() {

@@ -76,12 +76,19 @@ Values checked(const Setting& setting, const YAML::Node& node, const std::string
 }  // namespace
 
 std::vector<FileEntry> parse_settings(const std::string& text, const std::string& name, Command command) {
-  YAML::Node root;
+  std::vector<YAML::Node> documents;
   try {
-    root = YAML::Load(text);
+    documents = YAML::LoadAll(text);
   } catch (const YAML::Exception& e) {
     refuse(fmt::format("{}: is neither YAML nor JSON: {}", name, e.what()));
   }
+  for (std::size_t i = 1; i < documents.size(); ++i)
+    if (!documents[i].IsNull())
+      refuse(
+          fmt::format("{}:{}: another document begins here, behind '---', and only one is read; put all "
+                      "settings into one",
+                      name, documents[i].Mark().line + 1));
+  const YAML::Node root = documents.empty() ? YAML::Node() : documents.front();
   std::vector<FileEntry> entries;
   if (root.IsNull()) return entries;
   if (!root.IsMap()) refuse(fmt::format("{}: expected settings, one a line: 'name: value'", name));
@@ -97,7 +104,10 @@ std::vector<FileEntry> parse_settings(const std::string& text, const std::string
     if (setting == nullptr && !is_known(key)) refuse(where + " is no setting" + suggestion(key, command));
     if (setting == nullptr) continue;  // another command's
     if (!setting->in_files) refuse(where + " cannot stand in a file");
-    if (entry.second.IsNull()) continue;  // as if it were not there
+    if (entry.second.IsNull())
+      refuse(where +
+             " has no value; leave the line out for the default, or quote a value that begins with "
+             "'#', as a comment does: \"#ff0000\"");
     entries.push_back({key, checked(*setting, entry.second, where), line});
   }
   return entries;

@@ -1,4 +1,3 @@
-#include <array>
 #include <system_error>
 
 #include "base/files.h"
@@ -22,20 +21,25 @@ ModelSpec without_yaml(const std::string& stem, const std::string& sha256, const
 
 }  // namespace
 
+std::filesystem::path yaml_beside(const std::filesystem::path& model) {
+  if (model.empty()) return {};
+  for (const std::string& name : {model.stem().string() + ".yaml", std::string("model.yaml")}) {
+    std::filesystem::path file = model.parent_path() / name;
+    std::error_code ignored;
+    if (std::filesystem::exists(file, ignored)) return file;
+  }
+  return {};
+}
+
 ModelSpec resolve(const std::filesystem::path& model, const std::string& sha256, const Signature& signature,
                   const std::vector<Metadata>& metadata) {
-  const std::string stem = model.stem().string();
-  ModelSpec base = without_yaml(stem, sha256, signature, metadata);
-  if (model.empty()) return base;
-  for (const std::string& name : std::array<std::string, 2>{stem + ".yaml", "model.yaml"}) {
-    const std::filesystem::path file = model.parent_path() / name;
-    std::error_code ignored;
-    if (!std::filesystem::exists(file, ignored)) continue;
-    if (std::filesystem::file_size(file, ignored) > kMostBytes && !ignored)
-      throw Error(ErrorCode::limit, file.string() + ": is larger than 1 MiB, expected a short list of keys");
-    return parse_yaml(read_text(file), file.string(), base);
-  }
-  return base;
+  ModelSpec base = without_yaml(model.stem().string(), sha256, signature, metadata);
+  const std::filesystem::path file = yaml_beside(model);
+  if (file.empty()) return base;
+  std::error_code ignored;
+  if (std::filesystem::file_size(file, ignored) > kMostBytes && !ignored)
+    throw Error(ErrorCode::limit, file.string() + ": is larger than 1 MiB, expected a short list of keys");
+  return parse_yaml(read_text(file), file.string(), base);
 }
 
 }  // namespace saccade::spec

@@ -33,6 +33,9 @@ struct Metadata {
   std::string text;
 };
 
+/// The `<stem>.yaml` or `model.yaml` beside the model that resolve() reads; empty: there is none.
+std::filesystem::path yaml_beside(const std::filesystem::path& model);
+
 /// In order: `<stem>.yaml` or `model.yaml` beside the model, the built-in spec of that file's content,
 /// `metadata` of the file, defaults from the signature. A yaml and metadata change what they name and keep
 /// the rest of what would hold without them. Throws Error(invalid_argument) for a faulty one (unknown key or

@@ -217,7 +217,11 @@ ModelSpec parse_yaml(const std::string& text, const std::string& where, const Mo
   ModelSpec spec = base;
   spec.source = where;
   try {
-    const Place root(YAML::Load(text), where, "");
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    for (std::size_t i = 1; i < documents.size(); ++i)
+      if (!documents[i].IsNull())
+        Place(documents[i], where, "").fail("another document begins here, and only one is read");
+    const Place root(documents.empty() ? YAML::Node() : documents.front(), where, "");
     if (root.node().IsNull()) return spec;  // an empty file changes nothing
     read_map(root, {
                        {"name", [&](const Place& p) { spec.name = p.text(); }},

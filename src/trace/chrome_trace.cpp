@@ -6,6 +6,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace saccade::trace {
 
 namespace {
@@ -80,9 +82,7 @@ class ChromeWriter {
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }
 
 std::string chrome_trace(const Recorder& recorder, std::span<const SampledCounter> counters) {
   const std::vector<NameInfo> names = recorder.names();

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "saccade/error.h"
 #include "trace/chrome_trace.h"
 #include "trace/recorder.h"
@@ -85,7 +86,7 @@ std::string Profiler::json() const {
                                        {"turns", recorder_->turn()},
                                        {"lost", lost()},
                                        {"timers", trace::timers_json(report())}};
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 std::string Profiler::chrome_trace() const { return trace::chrome_trace(*recorder_); }

@@ -1,5 +1,8 @@
 // The real program: infer, inspect, verify and bench.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -345,6 +348,39 @@ TEST_F(Commands, VerifyCountsWhatPassesFailsAndIsLeftOut) {
   EXPECT_EQ(run({"verify"}).code, 2);
   EXPECT_EQ(run({"verify", at("cases"), "--executor", "fast"}).code, 2);
   EXPECT_EQ(run({"verify", at("cases"), "--rtol", "-1"}).code, 2);
+}
+
+TEST_F(Commands, ReportsGoIntoPipesAndThroughLinks) {
+  write_case(folder_ / "cases/good", {0, 0, 1, 100});
+  const std::string bench = "bench", verify = "verify";
+  for (const std::string& command : {bench, verify}) {
+    std::vector<std::string> arguments = {command, command == bench ? model_ : at("cases")};
+    if (command == bench) arguments.insert(arguments.end(), {"--repeats", "1", "--no-layers"});
+    arguments.insert(arguments.end(), {"--json", ""});
+    const std::string pipe = at(command + ".pipe"), link = at(command + ".link");
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    arguments.back() = pipe;
+    Result result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    std::string text(1 << 16, '\0');
+    const ssize_t count = ::read(reader, text.data(), text.size());
+    ::close(reader);
+    EXPECT_TRUE(count > 0 && json::accept(text.substr(0, static_cast<std::size_t>(count)))) << command;
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe)) << command;
+    std::filesystem::create_symlink(command + ".json", link);
+    arguments.back() = link;
+    EXPECT_EQ(run(arguments).code, 0);
+    EXPECT_TRUE(std::filesystem::is_symlink(link)) << command;
+    EXPECT_TRUE(json::accept(testing::content(at(command + ".json")))) << command;
+    EXPECT_EQ(run(arguments).code, 1) << "the file behind the link is there now";
+    for (const char* output : {"-", "/dev/stdout"}) {
+      arguments.back() = output;
+      result = run(arguments);
+      EXPECT_EQ(result.code, 0) << result.err;
+      EXPECT_TRUE(json::accept(result.out)) << result.out;
+    }
+  }
 }
 
 TEST_F(Commands, UsageErrors) {

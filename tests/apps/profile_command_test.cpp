@@ -76,6 +76,26 @@ TEST_F(ProfileCommand, RefusesWhatMakesNoSense) {
       run({"profile", in(), "-o", (scratch / "p").string(), "--model", model(), "--wait", "1000"});
   EXPECT_EQ(result.code, 1);
   EXPECT_THAT(result.err, HasSubstr("left out by wait 1000"));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "p/result.mp4")) << "refused before any work";
+}
+
+TEST_F(ProfileCommand, ASinglePictureIsProfiledWhereNoFrameIsLeftOut) {
+  ffmpeg("-i {} -frames:v 1 {}", {in(), scratch / "in.png"});
+  std::vector<std::string> arguments{"profile",      (scratch / "in.png").string(),
+                                     "-o",           (scratch / "p").string(),
+                                     "--model",      model(),
+                                     "--result",     "out.png",
+                                     "--no-ceilings"};
+  const testing::Result refused = run(arguments);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("has 1 frame, which is left out"));
+  EXPECT_THAT(refused.err, HasSubstr("--warmup"));
+  EXPECT_FALSE(std::filesystem::exists(scratch / "p/out.png"));
+  arguments.insert(arguments.end(), {"--warmup", "0"});
+  const testing::Result result = run(arguments);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(scratch / "p/out.png"));
+  EXPECT_EQ(Json::parse(read_file(scratch / "p/profile.json"))["frames_recorded"], 1);
 }
 
 TEST_F(ProfileCommand, RunsEndWithAVerdictWhereItIsAskedFor) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -102,10 +103,57 @@ TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
   EXPECT_THAT(result.err, HasSubstr("saccade.yaml: exists already"));
   EXPECT_THAT(scratch.names(),
               ElementsAre("clip.mp4", "model.onnx", "out.mp4", "saccade.yaml", "tried.html"));
+  // Links are followed, pipes written into.
+  const auto link = scratch / "link.yaml", pipe = scratch / "pipe";
+  std::filesystem::create_symlink("behind.yaml", link);
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ::fcntl(reader, F_SETPIPE_SZ, 1 << 20);
+  result = testing::run_saccade(
+      said.path(), {"optimize", clip.string(), "-o", link.string(), "--model", model.string(), "--effect",
+                    "blur", "--page", pipe.string(), "--quiet", "--tuning-budget", "1"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::string piped(1 << 20, '\0');
+  piped.resize(static_cast<std::size_t>(std::max<ssize_t>(0, ::read(reader, piped.data(), piped.size()))));
+  ::close(reader);
+  EXPECT_THAT(piped, HasSubstr("<h2>Trials</h2>"));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe) && std::filesystem::is_symlink(link));
+  EXPECT_THAT(read_file(scratch / "behind.yaml"), HasSubstr("effect: blur"));
   const auto tuned = scratch / "tuned.mp4";
   result = run(with(clip, tuned, {"--auto-optimize", "--tuning-budget", "1"}));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("verdict"));
+}
+
+TEST_F(RunCommand, StandardOutputHoldsNothingBesideTheResultOrTheMasks) {
+  const std::string y4m = "YUV4MPEG2", matroska = "\x1a\x45\xdf\xa3";
+  for (const char* name : {"-", "/dev/stdout"}) {
+    for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--json"}, {"--quiet"}}) {
+      std::vector<std::string> arguments = with(clip, scratch / "out.mp4", {"--mask-output", name});
+      arguments.insert(arguments.end(), {"--overwrite", "--effect", "blur"});
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const testing::Result result = run(arguments);
+      ASSERT_EQ(result.code, 0) << result.err;
+      const std::string text = result.out.substr(0, 16) + result.out.substr(result.out.size() - 64);
+      EXPECT_TRUE(result.out.starts_with(matroska)) << text;
+      EXPECT_EQ(result.out.find("frames in"), std::string::npos);
+      EXPECT_EQ(result.out.find("\"frames\""), std::string::npos);
+      if (!more.empty() && more.front() == "--json") {
+        EXPECT_EQ(nlohmann::json::parse(result.err.substr(result.err.find("{\n")))["frames"], 50);
+      } else if (more.empty()) {
+        EXPECT_THAT(result.err, HasSubstr("50 frames in"));
+      }
+      write_text(scratch / "piped.mkv", result.out);
+      EXPECT_EQ(frame_times(scratch / "piped.mkv").size(), 50u);
+    }
+  }
+  const testing::Result video =
+      run(with(clip, "-", {"--effect", "mask", "--output-format", "y4m", "--frames", "3"}));
+  ASSERT_EQ(video.code, 0) << video.err;
+  EXPECT_TRUE(video.out.starts_with(y4m));
+  EXPECT_THAT(video.err, HasSubstr("3 frames in"));
+  expect_refused(with(clip, "-", {"--output-format", "mkv", "--mask-output", "/dev/stdout"}),
+                 "both standard output");
 }
 
 TEST_F(RunCommand, KeepsPlansFromRunToRun) {
@@ -136,6 +184,77 @@ TEST_F(RunCommand, KeepsPlansFromRunToRun) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
   expect_refused(with(clip, scratch / "d.mp4"), "SACCADE_PLAN_CACHE", "SACCADE_PLAN_CACHE=much");
+}
+
+TEST_F(RunCommand, ACacheThatOthersCanFillIsNotUsed) {
+  const std::filesystem::path folder = scratch / "tmp",
+                              cache = folder / ("saccade-cache-" + std::to_string(::geteuid()));
+  const std::string environment =
+      "env -u HOME -u XDG_CACHE_HOME -u SACCADE_CACHE_DIR SACCADE_PLAN_CACHE=1G "
+      "SACCADE_LOG=cache TMPDIR='" +
+      folder.string() + "'";
+  std::filesystem::create_directory(folder);
+  const auto files = [](const std::filesystem::path& in) {
+    std::ptrdiff_t count = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(in))
+      count += each.is_regular_file() ? 1 : 0;
+    return count;
+  };
+  const auto infer = [&](const std::string& name) {
+    return run({clip.string(), "-o", (scratch / "out.mp4").string(), "--model", name, "--frames", "2",
+                "--overwrite", "--quiet"},
+               environment);
+  };
+  testing::Result result = infer(model.string());
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_GE(files(cache), 1);
+  EXPECT_EQ(std::filesystem::status(cache).permissions(), std::filesystem::perms::owner_all);
+  // A file that was planted as a model that has a name.
+  const auto plant = [&](const std::filesystem::path& at) {
+    std::filesystem::create_directories(at / "models");
+    std::filesystem::copy_file(model, at / "models/selfie_multiclass_256x256.tflite");
+  };
+  struct Case {
+    std::string why;
+    std::function<void()> make;
+  };
+  const std::vector<Case> cases = {{"is no folder of its own",
+                                    [&] {
+                                      plant(scratch / "elsewhere");
+                                      std::filesystem::create_symlink(scratch / "elsewhere", cache);
+                                    }},
+                                   {"is no folder of its own", [&] { write_text(cache, "a file"); }},
+                                   {"others may write into it",
+                                    [&] {
+                                      plant(cache);
+                                      std::filesystem::permissions(cache, std::filesystem::perms(0777));
+                                    }},
+                                   {"others may write into it",
+                                    [&] {
+                                      plant(cache);
+                                      std::filesystem::permissions(cache, std::filesystem::perms(0770));
+                                    }},
+                                   {"belongs to another user", [&] {
+                                      plant(cache);
+                                      ASSERT_EQ(::chown(cache.c_str(), 12345, 12345), 0);
+                                    }}};
+  for (const Case& each : cases) {
+    if (each.why == "belongs to another user" && ::geteuid() != 0) continue;  // only root can give away
+    std::filesystem::remove_all(cache);
+    each.make();
+    const std::ptrdiff_t before =
+        files(folder) + (std::filesystem::exists(scratch / "elsewhere") ? files(scratch / "elsewhere") : 0);
+    result = infer(model.string());
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(each.why));
+    result = infer("selfie");
+    EXPECT_EQ(result.code, 1);
+    EXPECT_THAT(result.err, HasSubstr(each.why));
+    EXPECT_EQ(testing::run_saccade(said.path(), {"cache", "list"}, environment).code, 1);
+    EXPECT_EQ(
+        files(folder) + (std::filesystem::exists(scratch / "elsewhere") ? files(scratch / "elsewhere") : 0),
+        before);
+  }
 }
 
 TEST_F(RunCommand, RefusesTooLittleMemory) {
@@ -178,6 +297,40 @@ TEST_F(RunCommand, JsonIsAllThatGoesToStandardOutput) {
   EXPECT_EQ(last["expected_frames"], 50);
   EXPECT_TRUE(last.contains("fps"));
   EXPECT_TRUE(last.contains("stage"));
+}
+
+TEST_F(RunCommand, NamesThatAreNoUtf8AreReplacedInJson) {
+  const std::string odd = "a\xff\xc3.mp4", replaced = "a\xef\xbf\xbd\xef\xbf\xbd.mp4";
+  const auto in = scratch / odd, odd_model = scratch / "m\xfe.onnx", masks = scratch / "m.json";
+  std::filesystem::copy_file(clip, in);
+  std::filesystem::copy_file(model, odd_model);
+  std::filesystem::create_directory(scratch / "out");
+  const std::string out = (scratch / ("out/" + odd)).string(), folder = (scratch / "out").string();
+  const std::vector<std::vector<std::string>> commands = {
+      {"run", in.string(), "-o", out, "--model", model.string(), "--json"},
+      {"run", in.string(), "-o", out, "--model", model.string(), "--json", "--dry-run", "--overwrite"},
+      {"run", in.string(), clip.string(), "-o", folder, "--model", odd_model.string(), "--json",
+       "--overwrite"},
+      {"run", in.string(), (scratch / "no\xff.mp4").string(), clip.string(), "-o", folder, "--model",
+       model.string(), "--json", "--dry-run", "--overwrite"},
+      {"inspect", odd_model.string(), "--json"},
+      {"bench", odd_model.string(), "--repeats", "1", "--json", "-"},
+      {"config", "--show-effective", in.string(), "--json"},
+      {"cache", "list", "--dir", (scratch / "c\xff").string(), "--json"},
+      {"compare", in.string(), "--model", odd_model.string(), "--with", "threads=1", "--no-layers",
+       "--json"}};
+  std::ofstream(scratch / "no\xff.mp4") << "x";
+  for (const std::vector<std::string>& command : commands) {
+    const testing::Result result = testing::run_saccade(said.path(), command);
+    EXPECT_EQ(result.code, 0) << command[0] << ": " << result.err;
+    EXPECT_TRUE(nlohmann::json::accept(result.out)) << command[0] << ": " << result.out;
+    if (command[0] == "run") {
+      EXPECT_THAT(result.out, HasSubstr(replaced));
+    }
+  }
+  ASSERT_EQ(run({in.string(), "-o", masks.string(), "--model", model.string(), "--effect", "mask"}).code, 0);
+  const nlohmann::json written = nlohmann::json::parse(read_file(masks));
+  EXPECT_EQ(written["images"][0]["file_name"], replaced);
 }
 
 TEST_F(RunCommand, QuietSaysNothing) {
@@ -287,6 +440,149 @@ TEST_F(RunCommand, OutputsThatWouldDoHarmAreRefused) {
   expect_refused(with(clip, "/proc/out.mp4"), "/proc");
   EXPECT_EQ(run(with(clip, scratch / "there.mp4", {"--overwrite"})).code, 0);
   EXPECT_EQ(frame_times(scratch / "there.mp4").size(), 50u);
+}
+
+TEST_F(RunCommand, NoOutputReplacesAFileThatIsRead) {
+  const auto at = [&](const char* name) { return (scratch / name).string(); };
+  write_text(at("z.yaml"), "effect: blur\n");
+  write_text(at("model.yaml"), "output:\n  classes: 1\n");
+  write_text(at("list.txt"), clip.string() + "\n");
+  std::filesystem::create_directory(at("pictures"));
+  std::filesystem::create_directory(at("labels"));
+  ffmpeg("-i {} -frames:v 2 {}", {clip, scratch / "pictures/p%d.png"});
+  ffmpeg("-i {} -frames:v 2 -pix_fmt gray {}", {clip, scratch / "labels/p%d.png"});
+  const std::vector<std::string> overwrite = {"--overwrite", "--output-format", "mp4"};
+  const auto refused = [&](const std::string& output, std::vector<std::string> more,
+                           const std::string& reason) {
+    const std::string before = read_file(output);
+    more.insert(more.end(), overwrite.begin(), overwrite.end());
+    expect_refused(with(clip, output, more), reason);
+    more.insert(more.end(), {"--mask-output", output});
+    expect_refused(with(clip, scratch / "out.mp4", more), reason);
+    EXPECT_EQ(read_file(output), before);
+  };
+  refused(at("z.yaml"), {"--config", at("z.yaml")}, "z.yaml: the output is the same file as the input");
+  refused(at("model.yaml"), {}, "model.yaml: the output is the same file");
+  for (const char* read : {"pictures/p2.png", "labels/p1.png"})
+    refused(at(read), {"--precision", "auto", "--calibration", at("pictures"), "--labels", at("labels")},
+            "is the same file");
+  expect_refused({"--list", at("list.txt"), "-o", scratch.path().string(), "--model", model.string(),
+                  "--config", at("z.yaml"), "--overwrite"},
+                 "clip.mp4");
+  std::filesystem::create_symlink("z.yaml", at("link.mp4"));
+  refused(at("link.mp4"), {"--config", at("z.yaml")}, "is the same file");
+  // Reports too.
+  const std::string yaml = read_file(at("model.yaml"));
+  const testing::Result bench = testing::run_saccade(
+      said.path(), {"bench", model.string(), "--repeats", "1", "--json", at("model.yaml"), "--overwrite"});
+  EXPECT_EQ(bench.code, 1);
+  EXPECT_EQ(read_file(at("model.yaml")), yaml);
+  write_text(at("profile.json"), "{\"effect\": \"blur\"}");
+  const testing::Result profile =
+      testing::run_saccade(said.path(), {"profile", clip.string(), "-o", scratch.path().string(), "--model",
+                                         model.string(), "--config", at("profile.json"), "--overwrite"});
+  EXPECT_EQ(profile.code, 1);
+  EXPECT_THAT(profile.err, HasSubstr("profile.json: is read by the job"));
+  EXPECT_EQ(read_file(at("profile.json")), "{\"effect\": \"blur\"}");
+}
+
+TEST_F(RunCommand, ListsOfFindPrint0) {
+  const auto second = scratch / "two\nlines.mp4", out = scratch / "out";
+  std::filesystem::copy_file(clip, second);
+  std::filesystem::create_directory(out);
+  write_text(scratch / "list", clip.string() + '\0' + second.string() + '\0');
+  testing::Result result = run({"--list", (scratch / "list").string(), "-o", out.string(), "--model",
+                                model.string(), "--effect", "blur", "--frames", "2"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("2 of 2 files done"));
+  EXPECT_TRUE(std::filesystem::exists(out / "two\nlines.mp4"));
+  write_text(scratch / "list", clip.string() + "\r\n\n");
+  result = run({"--list", (scratch / "list").string(), "-o", out.string(), "--model", model.string(),
+                "--effect", "blur", "--frames", "2", "--overwrite"});
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(RunCommand, BitsOfMasksThatAreNotWrittenAreRefused) {
+  for (const auto& [name, effect] : std::vector<std::pair<const char*, const char*>>{
+           {"a.mp4", "blur"}, {"a.mkv", "mask"}, {"a.png", "blur"}})
+    for (const char* depth : {"1", "16"}) {
+      const auto in = std::string(name) == "a.png" ? scratch / "in.png" : clip;
+      if (in != clip && !std::filesystem::exists(in)) ffmpeg("-i {} -frames:v 1 {}", {clip, in});
+      expect_refused(with(in, scratch / name, {"--effect", effect, "--mask-depth", depth}), "--mask-output");
+    }
+  EXPECT_EQ(run(with(clip, scratch / "m.npy", {"--effect", "mask", "--mask-depth", "16"})).code, 0);
+  EXPECT_EQ(
+      run(with(clip, scratch / "b.mp4",
+               {"--effect", "blur", "--mask-depth", "16", "--mask-output", (scratch / "b.mkv").string()}))
+          .code,
+      0);
+  for (const char* refine : {"-1", "-0.5"})
+    EXPECT_EQ(run(with(clip, scratch / "c.mp4", {std::string("--refine=") + refine})).code, 2) << refine;
+}
+
+TEST_F(RunCommand, WhatAKilledRunLeftIsRemovedByTheNext) {
+  const auto out = scratch / "out.mp4", pictures = scratch / "pictures";
+  const auto left_over = [&] {
+    std::ptrdiff_t count = 0;
+    for (const std::string& name : scratch.names())
+      count += name.find(".saccade-") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  const auto begin = [&](const std::vector<std::string>& more) {
+    const std::ptrdiff_t before = left_over();
+    std::vector<std::string> arguments = {SACCADE_BINARY, "run", "-", "-o"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--model", model.string(), "--effect", "blur"});
+    std::vector<char*> argv;
+    for (std::string& each : arguments) argv.push_back(each.data());
+    argv.push_back(nullptr);
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::dup2(ends[0], 0);
+      const int null = ::open("/dev/null", O_WRONLY);
+      ::dup2(null, 1);
+      ::dup2(null, 2);
+      ::execv(argv[0], argv.data());
+      ::_exit(127);
+    }
+    ::close(ends[0]);
+    const std::string bytes = read_file(scratch / "in.y4m");
+    EXPECT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    for (int i = 0; i < 600 && left_over() == before; ++i) ::usleep(50'000);
+    return std::pair{child, ends[1]};  // the input goes on as long as that is open
+  };
+  const auto end = [](std::pair<pid_t, int> run, int signal) {
+    ::kill(run.first, signal);
+    ::waitpid(run.first, nullptr, 0);
+    ::close(run.second);
+  };
+  ffmpeg("-i {} -frames:v 20 {}", {clip, scratch / "in.y4m"});
+  for (const int signal : {SIGKILL, SIGQUIT}) {
+    end(begin({out.string()}), signal);
+    EXPECT_EQ(left_over(), 1);
+    ASSERT_EQ(run(with(clip, out, {"--effect", "blur", "--overwrite", "--frames", "2"})).code, 0);
+    EXPECT_EQ(left_over(), 0);
+  }
+  for (const char* folder : {"pictures/", "."}) {  // a new folder, and one that is there
+    const std::string target =
+        std::string(folder) == "." ? scratch.path().string() + "/" : (scratch / folder).string();
+    end(begin({target, "--output-format", "png"}), SIGKILL);
+    EXPECT_EQ(left_over(), 1);
+    ASSERT_EQ(run(with(clip, target, {"--effect", "blur", "--output-format", "png", "--frames", "2"})).code,
+              0);
+    EXPECT_EQ(left_over(), 0);
+  }
+  // What somebody is writing stays, and what only looks alike.
+  write_text(scratch / ".out.mp4.backup", "mine");
+  const auto going_on = begin({out.string(), "--overwrite"});
+  EXPECT_EQ(left_over(), 1);
+  ASSERT_EQ(run(with(clip, out, {"--effect", "blur", "--overwrite", "--frames", "2"})).code, 0);
+  EXPECT_EQ(left_over(), 1);
+  end(going_on, SIGKILL);
+  EXPECT_EQ(read_file(scratch / ".out.mp4.backup"), "mine");
 }
 
 TEST_F(RunCommand, FullDisksAreNoticed) {

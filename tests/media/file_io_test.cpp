@@ -184,6 +184,27 @@ TEST(OutputFile, FileSizeLimitIsReportedAndLeavesNothing) {
   EXPECT_TRUE(scratch.names().empty());
 }
 
+TEST(OutputFile, RemovesWhatNobodyHoldsOfTheSameTargetOnly) {
+  Scratch scratch;
+  const std::string left = ".out.mp4.saccade-abcdef", other = ".out.mkv.saccade-abcdef",
+                    longer = ".out.mp4.saccade-abcdefg", upper = ".out.mp4.saccade-ABCDEF";
+  for (const std::string& name : {left, other, longer, upper}) write_text(scratch / name, "old");
+  std::filesystem::create_symlink("elsewhere", scratch / ".out.mp4.saccade-linked");
+  OutputFile first(scratch / "out.mp4", {});
+  EXPECT_THAT(scratch.names(), testing::Not(testing::Contains(left)));
+  put(first, "first");
+  {
+    OutputFile second(scratch / "out.mp4", {});  // finds the first being written
+    put(second, "second");
+    second.commit();
+  }
+  EXPECT_EQ(read_file(scratch / "out.mp4"), "second");
+  EXPECT_EQ(scratch.names().size(), 6u);
+  EXPECT_THROW(first.commit(), Error) << "appeared meanwhile";
+  for (const std::string& name : {other, longer, upper}) EXPECT_EQ(read_file(scratch / name), "old");
+  EXPECT_TRUE(std::filesystem::is_symlink(scratch / ".out.mp4.saccade-linked"));
+}
+
 TEST(InputFile, NamesWhatCannotBeRead) {
   Scratch scratch;
   EXPECT_THAT(error_of([&] { InputFile(scratch / "none.mp4"); }, ErrorCode::not_found),

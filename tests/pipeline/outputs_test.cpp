@@ -228,6 +228,39 @@ TEST_F(Outputs, PicturesIntoAFolderOrByAPattern) {
   EXPECT_FALSE(std::filesystem::exists(scratch_ / "folder"));
 }
 
+TEST_F(Outputs, PicturesOfAnEarlierOutputThatStayAreTold) {
+  JobOptions options = job(in_, scratch_ / "pictures" / "", Effect::blur);
+  options.output_format = "png";
+  options.mask_output = scratch_ / "masks" / "";
+  const auto told = [](const JobReport& report) {
+    return std::count_if(report.notices.begin(), report.notices.end(), [](const std::string& notice) {
+      return notice.find("of an earlier output") != std::string::npos;
+    });
+  };
+  EXPECT_EQ(told(run(options)), 0);
+  options.overwrite = true;
+  EXPECT_EQ(told(run(options)), 0) << "each is replaced";
+  // What no output of this name would be called does not count.
+  for (const char* name :
+       {"in_1.png", "in_0000011.png", "in_000012.jpg", "other_000012.png", "in_00001a.png"})
+    write_text(options.output / name, "mine");
+  options.frames = 3;
+  const JobReport report = run(options);
+  EXPECT_EQ(told(report), 2);
+  EXPECT_THAT(report.notices, Contains(HasSubstr("7 files of an earlier output stay among the pictures (" +
+                                                 (scratch_ / "pictures/in_*.png").string())));
+  EXPECT_THAT(report.notices, Contains(HasSubstr((scratch_ / "masks/in_*.png").string())));
+  for (int i = 4; i <= 10; ++i)
+    EXPECT_TRUE(std::filesystem::exists(
+        options.output / (i < 10 ? "in_00000" + std::to_string(i) + ".png" : "in_000010.png")));
+  JobOptions pattern = job(in_, scratch_ / "p%d.png", Effect::blur);
+  pattern.sequence = true;
+  run(pattern);
+  pattern.overwrite = true;
+  pattern.frames = 9;
+  EXPECT_THAT(run(pattern).notices, Contains(HasSubstr("1 file of an earlier output stays")));
+}
+
 TEST_F(Outputs, PatternsAreLiteralNamesUnlessAskedFor) {
   const JobReport report = run(job(in_, scratch_ / "p%03d.mkv", Effect::blur));
   EXPECT_EQ(report.frames, 10);

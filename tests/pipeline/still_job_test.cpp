@@ -110,6 +110,24 @@ TEST(StillJob, ManyKindsOfPicturesAreRead) {
   }
 }
 
+TEST(StillJob, PicturesInContainersOfVideosAndIconsAreSinglePictures) {
+  Scratch scratch;
+  ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1 -c:v libaom-av1 -still-picture 1 -cpu-used 8 {}",
+         {scratch / "a.avif"});
+  ffmpeg("-f lavfi -i testsrc=s=32x32,format=rgba -frames:v 1 {}", {scratch / "b.ico"});
+  for (const char* name : {"a.avif", "b.ico"}) {
+    const auto out = scratch / (std::string(name) + ".png");
+    EXPECT_EQ(pipeline::run(job(scratch / name, out, Effect::blur), {}, everything()).frames, 1) << name;
+    EXPECT_EQ(stream_value(out, "v:0", "width"), "32") << name;
+    EXPECT_THROW(pipeline::run(job(scratch / name, scratch / "out.mp4", Effect::blur), {}, everything()),
+                 Error);
+  }
+  // A video of one frame is one.
+  ffmpeg("-f lavfi -i testsrc=s=32x32 -frames:v 1 -c:v libx264 {}", {scratch / "c.mp4"});
+  EXPECT_EQ(pipeline::run(job(scratch / "c.mp4", scratch / "out.mp4", Effect::blur), {}, everything()).frames,
+            1);
+}
+
 TEST(StillJob, PictureAndVideoAreNotMixed) {
   Scratch scratch;
   const auto picture = scratch / "in.png", video = scratch / "in.mp4";

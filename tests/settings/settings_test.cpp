@@ -103,29 +103,15 @@ TEST(Settings, ValuesAreChecked) {
                                                         {"effect", "blur"},
                                                         {"live", "true"}})
     EXPECT_EQ(problem(name, value), "") << name << " " << value;
-  for (const auto& [name, value] :
-       std::vector<std::pair<const char*, const char*>>{{"threshold", "nan"},
-                                                        {"threshold", "inf"},
-                                                        {"threshold", "1.01"},
-                                                        {"threshold", ""},
-                                                        {"threshold", "0.5x"},
-                                                        {"threads", "0"},
-                                                        {"threads", "1025"},
-                                                        {"threads", "2.5"},
-                                                        {"threads", "99999999999999999999"},
-                                                        {"start", "1:61"},
-                                                        {"start", "-1"},
-                                                        {"start", ""},
-                                                        {"max-memory", "much"},
-                                                        {"max-memory", "0"},
-                                                        {"limit", "noodles=1"},
-                                                        {"limit", "nodes=0"},
-                                                        {"limit", "nodes"},
-                                                        {"encoder-option", "=film"},
-                                                        {"encoder-option", "film"},
-                                                        {"effect", "Blur"},
-                                                        {"live", "yes"},
-                                                        {"crf", "-1"}})
+  for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
+           {"threshold", "nan"},       {"threshold", "inf"},  {"threshold", "1.01"},
+           {"threshold", ""},          {"threshold", "0.5x"}, {"threads", "0"},
+           {"threads", "1025"},        {"threads", "2.5"},    {"threads", "99999999999999999999"},
+           {"start", "1:61"},          {"start", "-1"},       {"start", ""},
+           {"max-memory", "much"},     {"max-memory", "0"},   {"limit", "noodles=1"},
+           {"limit", "nodes=0"},       {"limit", "nodes"},    {"encoder-option", "=film"},
+           {"encoder-option", "film"}, {"effect", "Blur"},    {"live", "yes"},
+           {"refine", "-1"},           {"refine", "-0.5"},    {"crf", "-1"}})
     EXPECT_NE(problem(name, value), "") << name << " " << value;
   EXPECT_THAT(problem("effect", "explode"), HasSubstr("remove, blur, replace, mask or overlay"));
   EXPECT_THAT(problem("threads", "0"), HasSubstr("from 1 to 1024"));
@@ -158,7 +144,8 @@ TEST(SettingsFile, HoldsSettingsByTheirNames) {
   EXPECT_THAT(parse_settings("classes: cat,dog", "a.yaml", kRun)[0].values, ElementsAre("cat", "dog"));
   EXPECT_THAT(parse_settings("threads: [1, 2]", "a.yaml", kBench)[0].values, ElementsAre("1", "2"));
   EXPECT_TRUE(parse_settings("", "a.yaml", kRun).empty());
-  EXPECT_TRUE(parse_settings("crf:\n", "a.yaml", kRun).empty());
+  EXPECT_EQ(parse_settings("---\neffect: blur\n...\n", "a.yaml", kRun).size(), 1u);
+  EXPECT_EQ(parse_settings("effect: blur\n---\n", "a.yaml", kRun).size(), 1u);
   // One file may serve several commands.
   EXPECT_TRUE(parse_settings("repeats: 5\nfloor: true\n", "a.yaml", kRun).empty());
   EXPECT_EQ(parse_settings("repeats: 5\neffect: blur\n", "a.yaml", kBench).size(), 1u);
@@ -176,6 +163,14 @@ TEST(SettingsFile, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(refusal("live: often\n"), HasSubstr("expected true or false"));
   EXPECT_THAT(refusal("crf: [\n"), HasSubstr("neither YAML nor JSON"));
   EXPECT_THAT(refusal("- effect\n"), HasSubstr("name: value"));
+  for (const char* nothing :
+       {"background: #ff0000\n", "background:\n", "background: ~\n", "background: null\n"})
+    EXPECT_THAT(refusal(std::string("effect: replace\n") + nothing),
+                HasSubstr("a.yaml:2: 'background' has no value; leave the line out"));
+  EXPECT_THAT(refusal("{\"crf\": null}"), HasSubstr("'crf' has no value"));
+  EXPECT_THAT(refusal("classes: [a, ~]\n"), HasSubstr("expected a value or a list"));
+  EXPECT_THAT(refusal("effect: blur\n---\ncrf: 20\n"), HasSubstr("a.yaml:3: another document begins here"));
+  EXPECT_THAT(refusal("---\n---\ncrf: 20\n"), HasSubstr("another document"));
   EXPECT_THAT(refusal("config: other.yaml\n"), HasSubstr("cannot stand in a file"));
 }
 
