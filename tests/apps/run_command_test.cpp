@@ -561,7 +561,7 @@ TEST_F(RunCommand, WhatAKilledRunLeftIsRemovedByTheNext) {
   };
   ffmpeg("-i {} -frames:v 20 {}", {clip, scratch / "in.y4m"});
   for (const int signal : {SIGKILL, SIGQUIT}) {
-    end(begin({out.string()}), signal);
+    end(begin({out.string(), "--overwrite"}), signal);
     EXPECT_EQ(left_over(), 1);
     ASSERT_EQ(run(with(clip, out, {"--effect", "blur", "--overwrite", "--frames", "2"})).code, 0);
     EXPECT_EQ(left_over(), 0);
