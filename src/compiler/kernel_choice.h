@@ -39,8 +39,8 @@ class KernelTable {
               const std::function<double(const KernelDesc&)>& price = nullptr) const;
   bool has_timer() const noexcept { return timer_ != nullptr; }
   /// The same as `best` by measured times, of kernels whose predicted cost is within `kTried` of the least
-  /// and that err no more than that one; the cheapest of these unless another is clearly faster. Nothing where no kernel can run `query`, or it
-  /// cannot be timed.
+  /// and that err no more than that one; the cheapest of these unless another is clearly faster. Nothing
+  /// where no kernel can run `query`, or it cannot be timed.
   std::optional<Choice> fastest(const KernelQuery& query,
                                 const std::function<double(const KernelDesc&)>& price = nullptr) const;
   /// How many kernels `fastest` would compare.

@@ -200,7 +200,8 @@ void FrameReader::report() const {
   }
   if (resized_ > 0) {
     state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
-                              counted(resized_, "frame"), width_, height_, by_number(resized_, "was", "were")));
+                              counted(resized_, "frame"), width_, height_,
+                              by_number(resized_, "was", "were")));
   }
   if (source_.cut_off()) {
     state_.notice(source_.missing_bytes() > 0

@@ -71,8 +71,8 @@ std::string signature_of(const compiler::KernelQuery& query) {
 }
 
 std::string key_of(const ModelImpl& model, const compiler::Target& target) {
-  return fmt::format("kernel times 2 {}\nprocessor {}\ntarget {} {}", model.identity, platform::cpu_signature(),
-                     target.name(), target.choices_depend_on());
+  return fmt::format("kernel times 2 {}\nprocessor {}\ntarget {} {}", model.identity,
+                     platform::cpu_signature(), target.name(), target.choices_depend_on());
 }
 
 }  // namespace

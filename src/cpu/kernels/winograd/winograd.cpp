@@ -55,8 +55,8 @@ constexpr std::int64_t kNearFloats = 5 * 1024 * 1024;
 // in a third-level cache when they are read.
 constexpr std::int64_t kFarBytes = 4 * 1024 * 1024, kStreamBytes = 24 * 1024 * 1024;
 
-// F(6x6) errs kErrorOf6 times as much as F(4x4), which errs about as much as a plain sum in single precision. It
-// is for wide layers, which take most of the time where there are any: few networks have more than some of
+// F(6x6) errs kErrorOf6 times as much as F(4x4), which errs about as much as a plain sum in single precision.
+// It is for wide layers, which take most of the time where there are any: few networks have more than some of
 // them. Narrower ones keep to F(4x4) for those who asked for single precision; rounding operands to bfloat16
 // costs far more than either.
 constexpr double kErrorOf6 = 4, kLessExact = 1e15;
@@ -242,8 +242,7 @@ constexpr KernelDesc kTable[] = {
     {"conv.winograd4.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>,
      cost<Isa::portable, 4, Storage::f32>, prepare<Isa::portable, 4>, portable::winograd_4, kInPlace},
     {"conv.winograd6.avx512.fp32", "Conv", Isa::avx512, false, can_run<Storage::f32>,
-     cost<Isa::avx512, 6, Storage::f32>, prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace,
-     kErrorOf6},
+     cost<Isa::avx512, 6, Storage::f32>, prepare<Isa::avx512, 6>, avx512::winograd_6, kInPlace, kErrorOf6},
     {"conv.winograd6.avx2.fp32", "Conv", Isa::avx2, false, can_run<Storage::f32>,
      cost<Isa::avx2, 6, Storage::f32>, prepare<Isa::avx2, 6>, avx2::winograd_6, kInPlace, kErrorOf6},
     {"conv.winograd6.portable.fp32", "Conv", Isa::portable, false, can_run<Storage::f32>,
