@@ -18,7 +18,7 @@ constexpr std::string_view kRiffList = "LIST";
 constexpr std::string_view kFlvTimes = "\0\x05times\n"sv, kFlvPositions = "\0\rfilepositions\n"sv;
 constexpr std::string_view kMxfKey = "\x06\x0e\x2b\x34"sv;
 constexpr std::string_view kMxfIndex = "\x06\x0e\x2b\x34\x02\x53\x01\x01\x0d\x01\x02\x01\x01\x10\x01\x00"sv;
-constexpr std::size_t kMostBytes = 32;
+constexpr std::size_t kMostSeam = 32;
 /// FFmpeg looks for the first key of an MXF so far.
 constexpr std::size_t kMostBeforeMxf = 64 * 1024;
 /// Texts in a file whose size nobody knows.
@@ -67,12 +67,12 @@ std::string ClaimWatch::look(std::int64_t at, Bytes bytes) {
   if (tail_end_ != at) tail_.clear();
   std::vector<std::byte> seam = tail_;
   seam.insert(seam.end(), bytes.begin(),
-              bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), kMostBytes)));
+              bytes.begin() + static_cast<std::ptrdiff_t>(std::min(bytes.size(), kMostSeam)));
   std::string claim;
   if (!tail_.empty()) claim = search(at - static_cast<std::int64_t>(tail_.size()), seam);
   if (claim.empty()) claim = search(at, bytes);
-  const Bytes last = bytes.size() >= kMostBytes ? bytes : Bytes(seam);
-  tail_.assign(last.end() - static_cast<std::ptrdiff_t>(std::min(last.size(), kMostBytes)), last.end());
+  const Bytes last = bytes.size() >= kMostSeam ? bytes : Bytes(seam);
+  tail_.assign(last.end() - static_cast<std::ptrdiff_t>(std::min(last.size(), kMostSeam)), last.end());
   tail_end_ = at + static_cast<std::int64_t>(bytes.size());
   return claim;
 }
@@ -94,7 +94,7 @@ std::string ClaimWatch::search(std::int64_t at, Bytes bytes) const {
 /// One claim, by the bytes from there on.
 std::string ClaimWatch::check(std::int64_t at, Bytes found) const {
   std::vector<std::byte> more;
-  const std::size_t needed = kind_ == Kind::mxf ? kMostIndex : kMostBytes;
+  const std::size_t needed = kind_ == Kind::mxf ? kMostIndex : kMostSeam;
   if (size_ >= 0 && found.size() < needed) {
     more.resize(needed);
     more.resize(read_at_(at, more));
