@@ -49,10 +49,21 @@ std::optional<T> side_data(const AVFrame& frame, AVFrameSideDataType of_frame, c
   return value;
 }
 
-/// `primary` unless it is one of FFmpeg's "unspecified" values.
+/// What FFmpeg passes on may be any number that a file holds, also one that the enumeration does not have:
+/// then nothing is said.
 template <class T>
-T either(T primary, T fallback, T unspecified) {
-  return primary != unspecified ? primary : fallback;
+T known(const T& told, T end, T unspecified) {
+  int number = 0;
+  static_assert(sizeof(T) == sizeof(number));
+  std::memcpy(&number, &told, sizeof(number));
+  return number >= 0 && number < static_cast<int>(end) ? static_cast<T>(number) : unspecified;
+}
+
+/// `primary` unless it is `unspecified`; `end`: the number of values.
+template <class T>
+T either(const T& primary, const T& fallback, T end, T unspecified) {
+  const T first = known(primary, end, unspecified);
+  return first != unspecified ? first : known(fallback, end, unspecified);
 }
 
 /// Codecs of pictures in files, not of video.
@@ -137,14 +148,16 @@ VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const
   VideoFormat format;
   format.width = first.width;
   format.height = first.height;
-  format.range = either(first.color_range, declared.color_range, AVCOL_RANGE_UNSPECIFIED);
+  format.range = either(first.color_range, declared.color_range, AVCOL_RANGE_NB, AVCOL_RANGE_UNSPECIFIED);
   format.pixel_format = without_jpeg_disguise(static_cast<AVPixelFormat>(first.format), format.range);
   if (format.range == AVCOL_RANGE_UNSPECIFIED)
     format.range = usual_range(declared.codec_id, format.pixel_format);
-  format.matrix = either(first.colorspace, declared.color_space, AVCOL_SPC_UNSPECIFIED);
-  format.primaries = either(first.color_primaries, declared.color_primaries, AVCOL_PRI_UNSPECIFIED);
-  format.transfer = either(first.color_trc, declared.color_trc, AVCOL_TRC_UNSPECIFIED);
-  format.chroma_location = either(first.chroma_location, declared.chroma_location, AVCHROMA_LOC_UNSPECIFIED);
+  format.matrix = either(first.colorspace, declared.color_space, AVCOL_SPC_NB, AVCOL_SPC_UNSPECIFIED);
+  format.primaries =
+      either(first.color_primaries, declared.color_primaries, AVCOL_PRI_NB, AVCOL_PRI_UNSPECIFIED);
+  format.transfer = either(first.color_trc, declared.color_trc, AVCOL_TRC_NB, AVCOL_TRC_UNSPECIFIED);
+  format.chroma_location =
+      either(first.chroma_location, declared.chroma_location, AVCHROMA_LOC_NB, AVCHROMA_LOC_UNSPECIFIED);
   // The container's aspect wins over the codec's, as players do it.
   format.sample_aspect =
       av_guess_sample_aspect_ratio(&input, const_cast<AVStream*>(&stream), const_cast<AVFrame*>(&first));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <string>
 
 #include "media/clips.h"
@@ -185,6 +186,36 @@ TEST(Source, PlaylistsOpenNothing) {
   EXPECT_THAT(error_of("list.ffconcat"), HasSubstr("list of other files"));
   EXPECT_THAT(error_of("list.m3u8"), HasSubstr("list.m3u8"));
   std::filesystem::current_path(before);
+}
+
+// Files may say any number.
+TEST(VideoFormat, ColoursThatNobodyKnowsAreNotSaid) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv";
+  ffmpeg("-f lavfi -i testsrc=s=64x32:r=10:d=0.1 -c:v ffv1 {}", {in});
+  Source source(in);
+  media::Decoder decoder(source.video());
+  const auto packet = source.read();
+  decoder.send(packet.get());
+  decoder.send(nullptr);
+  const media::FramePtr frame = decoder.receive();
+  const auto say = [](auto& place, int number) { std::memcpy(&place, &number, sizeof(number)); };
+  AVCodecParameters& declared = *source.video().codecpar;
+  for (const int number : {205, -3, 1 << 20}) {
+    say(frame->color_primaries, number), say(declared.color_primaries, number);
+    say(frame->color_trc, number), say(declared.color_trc, number);
+    say(frame->colorspace, number), say(declared.color_space, number);
+    say(frame->color_range, number), say(declared.color_range, number);
+    say(frame->chroma_location, number), say(declared.chroma_location, number);
+    const auto format = media::describe_video(source.context(), source.video(), *frame);
+    EXPECT_EQ(format.primaries, AVCOL_PRI_UNSPECIFIED);
+    EXPECT_EQ(format.transfer, AVCOL_TRC_UNSPECIFIED);
+    EXPECT_EQ(format.matrix, AVCOL_SPC_UNSPECIFIED);
+    EXPECT_EQ(format.range, AVCOL_RANGE_UNSPECIFIED);
+    EXPECT_EQ(format.chroma_location, AVCHROMA_LOC_UNSPECIFIED);
+  }
+  say(declared.color_primaries, AVCOL_PRI_BT2020);
+  EXPECT_EQ(media::describe_video(source.context(), source.video(), *frame).primaries, AVCOL_PRI_BT2020);
 }
 
 TEST(VideoFormat, OrientationTurnsPicturesAsFfmpegDoes) {
