@@ -355,7 +355,7 @@ void run(const BenchOptions& options) {
     result["configurations"] = std::move(list);
     const std::string text = json_text(result, 2) + "\n";
     write_text(options.json, text);
-    if (options.json == "-" || is_standard_output(options.json)) return;
+    if (is_standard_output(options.json)) return;
   }
   fmt::print("{}: {} ({} CPUs), {} warm-up and {} interleaved runs each\n", path.string(),
              platform::cpu_name(), platform::available_cpus(), options.warmup, options.repeats);

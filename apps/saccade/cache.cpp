@@ -10,8 +10,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/cache_directory.h"
 #include "base/counted.h"
-#include "base/files.h"
 #include "base/json_text.h"
 #include "command.h"
 #include "limit_option.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/files.h"
+#include "base/cache_directory.h"
 #include "base/json_text.h"
 #include "command.h"
 #include "media/capabilities.h"

@@ -7,8 +7,8 @@
 
 namespace saccade::cli {
 
-/// One name a line; "-" is standard input. Waits for a pipe until `cancel` is set by a signal. Throws
-/// Error(not_found | interrupted).
+/// One name a line, or each ended by a NUL byte, as `find -print0` does; "-" is standard input. Waits for a
+/// pipe until `cancel` is set by a signal. Throws Error(not_found | interrupted).
 std::vector<std::string> read_list(const std::string& file, const std::atomic<bool>& cancel);
 
 }  // namespace saccade::cli

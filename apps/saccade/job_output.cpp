@@ -178,10 +178,7 @@ void JobOutput::show_late_notices(const JobReport& report) {
 }
 
 bool writes_to_stdout(const JobOptions& job) {
-  const auto is_stdout = [](const std::filesystem::path& path) {
-    return path == "-" || is_standard_output(path);
-  };
-  return is_stdout(job.output) || is_stdout(job.mask_output);
+  return is_standard_output(job.output) || is_standard_output(job.mask_output);
 }
 
 std::string job_table(const JobReport& report) {

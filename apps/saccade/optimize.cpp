@@ -114,8 +114,8 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   write_text(target, text);
   if (!arguments.page.empty())
     write_text(arguments.page, tune::report_page(report, "saccade run " + inputs.front()));
-  const auto is_output = [](const std::string& file) { return file == "-" || is_standard_output(file); };
-  std::FILE* out = is_output(target) || is_output(arguments.page) ? stderr : stdout;
+
+  std::FILE* out = is_standard_output(target) || is_standard_output(arguments.page) ? stderr : stdout;
   if (json) {
     std::fputs((json_text(report_json(report), 2) + "\n").c_str(), out);
   } else if (!quiet) {

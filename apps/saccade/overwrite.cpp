@@ -1,6 +1,5 @@
 #include "overwrite.h"
 
-#include <cstdio>
 #include <span>
 #include <system_error>
 
@@ -11,7 +10,7 @@ namespace saccade::cli {
 
 void require_free(const std::filesystem::path& target, bool overwrite,
                   const std::vector<std::filesystem::path>& inputs) {
-  if (target.empty() || target == "-" || is_standard_output(target)) return;
+  if (target.empty() || is_standard_output(target)) return;
   for (const std::filesystem::path& input : inputs) {
     if (same_file(target, input))
       throw Error(ErrorCode::invalid_argument,
@@ -26,11 +25,7 @@ void require_free(const std::filesystem::path& target, bool overwrite,
 }
 
 void write_text(const std::filesystem::path& target, const std::string& text) {
-  if (target != "-") {
-    write_file(target, std::as_bytes(std::span(text)));
-  } else if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-    throw Error(ErrorCode::io, "standard output: cannot write");
-  }
+  write_file(target, std::as_bytes(std::span(text)));
 }
 
 }  // namespace saccade::cli

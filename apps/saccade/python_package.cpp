@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/cache_directory.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/temporary_folder.h"

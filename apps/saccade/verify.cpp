@@ -43,7 +43,7 @@ void run(const VerifyOptions& options) {
   wanted.limits = load_limits(options.limits);
   if (!options.isa.empty()) wanted.isa = usable_isa(options.isa);
   if (options.executor == "planned") wanted.target = &cpu::target();
-  std::FILE* said = options.json == "-" || is_standard_output(options.json) ? stderr : stdout;
+  std::FILE* said = is_standard_output(options.json) ? stderr : stdout;
   int passed = 0, failed = 0, skipped = 0;
   nlohmann::json report = nlohmann::json::array();
   // All folders are looked into before anything runs, so that a misspelt one costs no time.
@@ -53,13 +53,16 @@ void run(const VerifyOptions& options) {
     if (found.back().second.empty())
       throw Error(ErrorCode::not_found, folder + ": holds no model.onnx at any depth");
   }
-  std::vector<std::filesystem::path> read;
-  for (const auto& [folder, cases] : found) {
-    for (const std::filesystem::path& path : cases)
-      for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
-        if (entry.is_regular_file()) read.push_back(entry.path());
+  std::error_code none;
+  if (std::filesystem::exists(options.json, none)) {
+    std::vector<std::filesystem::path> read;
+    for (const auto& [folder, cases] : found) {
+      for (const std::filesystem::path& path : cases)
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
+          if (entry.is_regular_file()) read.push_back(entry.path());
+    }
+    require_free(options.json, options.overwrite, read);
   }
-  require_free(options.json, options.overwrite, read);
   for (const auto& [folder, cases] : found) {
     for (const std::filesystem::path& path : cases) {
       const verify::CaseResult result = verify::run_case(path, wanted);

@@ -79,6 +79,7 @@ std::vector<fs::path> write_worst(const JobOptions& job, const JobCallbacks& cal
   media::Source source(job.input, pipeline::source_options(job, callbacks.cancel));
   const std::unique_ptr<pipeline::Network> network = network_of(job, callbacks, target);
   pipeline::JobState state{.options = job,
+                           .protect = {},
                            .callbacks = callbacks,
                            .network = *network,
                            .clocks = {},

@@ -29,16 +29,9 @@ Fastest fastest(const Model& model, std::span<const std::vector<Tensor>> samples
   const Isa isa = options.compile.max_isa ? std::min(*options.compile.max_isa, active_isa()) : active_isa();
   question.machine = {&cpu::target(), isa, options.threads};
   question.timing_threads = options.threads;
-  quantise::Decision decision = quantise::decide(model.graph(), shapes, question);
-  Fastest chosen{model, options.compile, std::move(decision.report)};
-  const bool bytes = decision.precision == Precision::int8;
-  if (bytes) chosen.model = quantise::in_bytes(model, options.compile, decision.recipe);
-  chosen.compile.precision = bytes ? decision.rest : decision.precision;
-  if (chosen.compile.precision != Precision::bf16) return chosen;
-  chosen.compile.fp32_layers = std::move(decision.fp32_layers);
-  chosen.compile.coarse = decision.coarse;
-  chosen.compile.exact_layers = std::move(decision.exact_layers);
-  return chosen;
+  const quantise::Decision decision = quantise::decide(model.graph(), shapes, question);
+  quantise::Decided decided = quantise::as_decided(model, options.compile, decision);
+  return {std::move(decided.model), std::move(decided.compile), decision.report};
 }
 
 }  // namespace saccade

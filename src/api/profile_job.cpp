@@ -53,10 +53,11 @@ void check(const ProfileOptions& profile, const JobOptions& job) {
     if (value < 0)
       throw Error(ErrorCode::invalid_argument, fmt::format("{} {} is not a number of frames", name, value));
   }
+  const std::vector<std::filesystem::path> protect = pipeline::files_to_protect(job);
   for (const char* name : profile::kReportNames) {
     std::error_code none;
     if (!std::filesystem::exists(profile.folder / name, none)) continue;
-    for (const std::filesystem::path& read : pipeline::files_to_protect(job))
+    for (const std::filesystem::path& read : protect)
       if (same_file(profile.folder / name, read))
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{}: is read by the job, so the profile cannot go there; name another folder",

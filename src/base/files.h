@@ -29,7 +29,7 @@ std::string read_text(const std::filesystem::path& path);
 /// What a chain of links ends at, whether or not that exists.
 std::filesystem::path behind_links(std::filesystem::path path);
 
-/// Whether the path is a name of standard output, which may be led into a file.
+/// Whether the path is a name of standard output ("-" is one), which may be led into a file.
 bool is_standard_output(const std::filesystem::path& path) noexcept;
 
 /// Writes `content` beside `path` (PATH.XXXXXX, locked by flock meanwhile) and renames it there, so that
@@ -63,13 +63,5 @@ bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// Makes a folder and what leads to it; whatever is made is for this user alone. Throws Error(io).
 void create_own_directories(const std::filesystem::path& folder);
-
-/// Where caches go: $SACCADE_CACHE_DIR, else $XDG_CACHE_HOME/saccade, else ~/.cache/saccade, else
-/// saccade-cache-UID in the folder for temporary files. Not created.
-std::filesystem::path cache_directory();
-/// Why nothing in cache_directory() may be used: somebody else can put files there. Empty: nothing speaks
-/// against it. The folder among temporary files, where everybody may take any name, is made first, and must
-/// be ours alone; $SACCADE_CACHE_DIR is as its user wants it.
-std::string cache_distrust();
 
 }  // namespace saccade

@@ -443,7 +443,22 @@ void BoxCheck::check_segment_index(Bytes content, std::int64_t end) {
 /// Where the boxes in the description of a codec begin depends on the codec: nowhere may be one of those that
 /// have no business there.
 void BoxCheck::check_description(Bytes content) const {
-  for (std::size_t i = 12; i + 4 <= content.size(); ++i) {
+  for (std::size_t at = 8; at + 8 <= content.size();) {
+    const std::optional<Header> entry =
+        read_header(content.subspan(at), static_cast<std::int64_t>(content.size() - at));
+    if (!entry) return check_entry(content.subspan(at));
+    const std::size_t whole = static_cast<std::size_t>(entry->bytes) +
+                              static_cast<std::size_t>(std::min<std::uint64_t>(
+                                  static_cast<std::uint64_t>(entry->content), content.size()));
+    const Bytes bytes = content.subspan(at, std::min(whole, content.size() - at));
+    // Of timed metadata, as phones record it, FFmpeg passes the description over; it lists keys.
+    if (entry->type != tag("mebx")) check_entry(bytes);
+    at += bytes.size();
+  }
+}
+
+void BoxCheck::check_entry(Bytes content) const {
+  for (std::size_t i = 4; i + 4 <= content.size(); ++i) {
     const std::uint32_t type = u32(content, i);
     if ((type >> 24) < 0x63 || (type >> 24) > 0x74) continue;  // 'c' to 't'
     if (std::find(std::begin(kNeverInDescriptions), std::end(kNeverInDescriptions), type) ==

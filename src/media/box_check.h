@@ -56,6 +56,7 @@ class BoxCheck {
   void check_encryption(std::uint32_t type, std::span<const std::byte> content);
   void check_segment_index(std::span<const std::byte> content, std::int64_t end);
   void check_description(std::span<const std::byte> content) const;
+  void check_entry(std::span<const std::byte> content) const;
   void require_entries(std::uint32_t type, std::uint64_t entries, std::uint64_t bits_each,
                        std::size_t bytes) const;
   void add_samples(std::uint32_t type, std::uint64_t samples);

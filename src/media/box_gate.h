@@ -23,6 +23,8 @@ class BoxGate {
   void end();
   /// Moves up to so many bytes out; 0: nothing may go out yet.
   std::size_t take(std::span<std::byte> bytes);
+  /// Nothing is held, and nothing will be: what comes may pass by.
+  bool is_open() const noexcept { return box_ < 0 && held_.empty(); }
 
  private:
   void advance(bool ended);

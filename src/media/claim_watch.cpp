@@ -50,7 +50,7 @@ std::size_t find(Bytes bytes, std::string_view text, std::size_t from) {
 
 void ClaimWatch::recognise(Bytes bytes) {
   kind_ = Kind::none;
-  for (const std::string_view riff : {"RIFF"sv, "RIFX"sv, "RF64"sv, "BW64"sv, "ON2 "sv}) {
+  for (const std::string_view riff : {"RIFF"sv, "RF64"sv, "BW64"sv, "ON2 "sv}) {
     if (begins_with(bytes, riff)) kind_ = Kind::riff;
   }
   if (begins_with(bytes, "FLV")) kind_ = Kind::flv;

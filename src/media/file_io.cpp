@@ -58,8 +58,7 @@ void sync_folder(const std::filesystem::path& folder) {
 }
 
 bool is_standard_stream(const std::filesystem::path& path) {
-  return path == "-" || path == "/dev/stdout" || path == "/dev/stdin" || path == "/dev/fd/0" ||
-         path == "/dev/fd/1";
+  return is_standard_output(path) || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
 }
 
 InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>* cancel)
@@ -114,6 +113,7 @@ int InputFile::read_checked(std::uint8_t* data, int size) {
   const std::span bytes(reinterpret_cast<std::byte*>(data), static_cast<std::size_t>(size));
   int count = 0;
   while (true) {
+    if (gate_ && gate_->is_open()) gate_.reset();
     if (gate_) count = static_cast<int>(gate_->take(bytes));
     if (count > 0) break;
     if (gate_ended_) return AVERROR_EOF;

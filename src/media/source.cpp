@@ -298,6 +298,12 @@ void Source::begin_series(const SourceOptions& options) {
     throw Error(ErrorCode::unsupported, fmt::format("{}: {} is no single picture, as a series consists of",
                                                     path_.string(), pictures_.front().file.string()));
   }
+  if (!std::string_view(input_->iformat->name).ends_with("pipe")) {
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{}: pictures in {} cannot be the pictures of a series; convert them to PNG first",
+                    pictures_.front().file.string(), input_->iformat->name));
+  }
   still_ = false;
   AVRational rate{25, 1};
   for (const auto& [option, value] : options.input_options) {

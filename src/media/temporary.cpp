@@ -1,5 +1,6 @@
 #include "media/temporary.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -7,7 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <random>
+#include <string_view>
 #include <system_error>
 
 namespace saccade::media {
@@ -37,21 +40,23 @@ bool is_named(const std::string& name, int fd) {
 /// What nobody holds any more. Whoever writes holds a lock, which ends with its process; where there are no
 /// locks, nothing is removed.
 void remove_abandoned(const std::filesystem::path& folder, const std::string& prefix) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string file = entry->path().filename().string();
+  // Names are compared as they come: there may be thousands of others.
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(::opendir(folder.c_str()), ::closedir);
+  if (names == nullptr) return;
+  while (const dirent* const each = ::readdir(names.get())) {
+    const std::string_view file = each->d_name;
     if (file.size() != prefix.size() + kLetters || !file.starts_with(prefix)) continue;
     if (!std::all_of(file.end() - kLetters, file.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
       continue;
+    const std::filesystem::path path = folder / file;
     struct stat info {};
-    if (::lstat(entry->path().c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
     if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) continue;
-    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) continue;
-    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(entry->path().string(), fd)) {
+    if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && is_named(path.string(), fd)) {
       std::error_code ignored;
-      std::filesystem::remove_all(entry->path(), ignored);
+      std::filesystem::remove_all(path, ignored);
     }
     ::close(fd);
   }

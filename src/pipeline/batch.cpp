@@ -1,11 +1,14 @@
 #include "pipeline/batch.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -112,15 +115,24 @@ void Batch::check_shared_options() const {
   job.mask_output = report_.results.front().item.masks;
   job.overwrite = true;
   check_options(job);
-  for (const std::filesystem::path& file : files_to_protect(job)) {
-    for (const BatchResult& result : report_.results) {
-      std::error_code ignored;
-      if (std::filesystem::equivalent(file, result.item.output, ignored) ||
-          std::filesystem::equivalent(file, result.item.masks, ignored)) {
+  const auto identity = [](const std::filesystem::path& path) {
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? std::optional(std::pair(info.st_dev, info.st_ino))
+                                            : std::nullopt;
+  };
+  std::map<std::pair<dev_t, ino_t>, std::filesystem::path> read;
+  for (std::filesystem::path& file : files_to_protect(job)) {
+    if (const auto known = identity(file)) read.try_emplace(*known, std::move(file));
+  }
+  for (const BatchResult& result : report_.results) {
+    for (const std::filesystem::path& target : {result.item.output, result.item.masks}) {
+      const auto known = identity(target);
+      if (!known) continue;
+      if (const auto file = read.find(*known); file != read.end()) {
         throw Error(ErrorCode::invalid_argument,
                     fmt::format("{}: would be replaced by the result of {}; name another "
                                 "output folder",
-                                file.string(), result.item.input.string()));
+                                file->second.string(), result.item.input.string()));
       }
     }
   }

@@ -189,19 +189,11 @@ ChosenModel choose_precision(const Model& model, const ModelSpec& spec, const co
       cache->keep(runtime::PlanCache::Kind::precision, key, out.bytes(), {});
     }
   }
+  quantise::Decided decided = quantise::as_decided(model, options, *decision);
+  chosen.model = std::move(decided.model);
+  chosen.options = std::move(decided.compile);
   chosen.report = decision->report;
-  if (decision->precision == Precision::int8) {
-    chosen.model = quantise::in_bytes(model, options, decision->recipe);
-    chosen.recipe = decision->recipe;
-    chosen.options.precision = decision->rest;
-  } else {
-    chosen.options.precision = decision->precision;
-  }
-  if (chosen.options.precision == Precision::bf16) {
-    chosen.options.fp32_layers = decision->fp32_layers;
-    chosen.options.coarse = decision->coarse;
-    chosen.options.exact_layers = decision->exact_layers;
-  }
+  if (decision->precision == Precision::int8) chosen.recipe = decision->recipe;
   return chosen;
 }
 

@@ -22,7 +22,8 @@ namespace saccade::pipeline {
 /// visible to the thread sanitizer.
 struct Token {
   media::FramePtr decoded, background, result;
-  FrameOutput::Prepared picture, mask;  ///< for outputs that are no stream of video
+  FrameOutput::Prepared picture,
+      mask;  ///< for outputs that are no stream of video; masks also for one made in parts
   std::vector<media::PacketPtr>
       copied;  ///< packets of other streams that lay before this picture in the file
   FrameLabel label;

@@ -282,26 +282,24 @@ void check_options(const JobOptions& options) {
           "a live input cannot be read again, so the job cannot be resumable");
   require(std::isfinite(options.segment_seconds) && options.segment_seconds > 0,
           fmt::format("segment length {} is not a number of seconds above 0", options.segment_seconds));
+  const std::vector<std::filesystem::path> read = files_to_protect(options);
   struct stat info {};
   if (!options.mask_output.empty() && ::stat(options.mask_output.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode)) {
     const bool made = options.resume && made_masks(options.output, options.mask_output);
-    media::OutputFile::require_free(options.mask_output,
-                                    {options.overwrite || made, files_to_protect(options)});
+    media::OutputFile::require_free(options.mask_output, {options.overwrite || made, read});
   }
   if (!media::is_standard_stream(options.output) && ::stat(options.output.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode)) {
     const bool finished = options.resume && was_finished(options.output);
-    media::OutputFile::require_free(options.output,
-                                    {options.overwrite || options.resume, files_to_protect(options)});
+    media::OutputFile::require_free(options.output, {options.overwrite || options.resume, read});
     if (options.resume && !options.overwrite && !has_journal(options.output)) {
       throw Error(ErrorCode::invalid_argument,
                   options.output.string() +
                       ": exists already, and no interrupted run is left to go on with: it may be what an "
                       "earlier run has finished; use --overwrite to make it anew");
     }
-    if (!finished)
-      media::OutputFile::require_free(options.output, {options.overwrite, files_to_protect(options)});
+    if (!finished) media::OutputFile::require_free(options.output, {options.overwrite, read});
   }
   if (has_background_file(options)) {
     if (::stat(options.background.c_str(), &info) != 0) {
@@ -323,7 +321,7 @@ FrameOutputOptions frame_output_options(const JobState& state, const std::filesy
           .depth = options.mask_depth,
           .many = many,
           .quality = options.jpeg_quality,
-          .file = {options.overwrite, files_to_protect(options)}};
+          .file = {options.overwrite, state.protect}};
 }
 
 void commit(JobState& state, FrameOutput& output) {
@@ -462,6 +460,7 @@ JobReport run(const JobOptions& options, const JobCallbacks& callbacks, const Ne
     require_frames(options, source, callbacks.profiler->recorder().schedule());
   const std::unique_ptr<Network> network = make_network();
   JobState state{.options = options,
+                 .protect = files_to_protect(options),
                  .callbacks = callbacks,
                  .network = *network,
                  .start = start,

@@ -87,10 +87,6 @@ nlohmann::json identity_of_options(const JobOptions& o) {
   return options;
 }
 
-}  // namespace
-
-namespace {
-
 nlohmann::json identity_of_encoder(const AVCodecContext& encoder) {
   const std::span extradata(
       reinterpret_cast<const std::byte*>(encoder.extradata),

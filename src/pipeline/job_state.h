@@ -20,6 +20,7 @@ namespace saccade::pipeline {
 
 struct JobState {
   const JobOptions& options;
+  const std::vector<std::filesystem::path> protect;  ///< what no output may be: files_to_protect(options)
   const JobCallbacks& callbacks;
   const Network& network;
   Isa isa = Isa::portable;

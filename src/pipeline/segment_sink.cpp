@@ -112,7 +112,14 @@ void SegmentSink::write(const AVFrame& picture, media::FramePtr mask) {
   if (part_ && part_->begun() && picture.pts - part_->record.first_pts >= part_ticks_) end_part();
   if (!part_ || !part_->begun()) begin_part(picture.pts);
   encode(part_->tracks.front(), picture);
-  if (mask_converter_) encode(part_->tracks.back(), *mask_converter_->run(std::move(mask)));
+  if (mask_converter_) {
+    media::FramePtr converted;
+    {
+      const trace::StageClock::Scope timing(state_.clocks.encode);  // as masks of other jobs are
+      converted = mask_converter_->run(std::move(mask));
+    }
+    encode(part_->tracks.back(), *converted);
+  }
   ++part_->record.pictures;
   part_->record.last_pts = picture.pts;
 }

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "base/counted.h"
-#include "media/convert.h"
 #include "media/encoder.h"
-#include "media/muxer.h"
 #include "media/picture_filter.h"
 #include "media/stream_plan.h"
 #include "pipeline/encode_trial.h"
@@ -45,9 +43,7 @@ class VideoJob : public FrameWork {
   void encode(Token& token) override;
 
  private:
-  media::OutputFileOptions output_options() const {
-    return {state_.options.overwrite, files_to_protect(state_.options)};
-  }
+  media::OutputFileOptions output_options() const { return {state_.options.overwrite, state_.protect}; }
   void open_output();
   void read_first_frame();
   void plan_pictures();

@@ -22,6 +22,8 @@ constexpr std::size_t kMostSuggestions = 3;
 constexpr double kPrecisionCause = 1.3;
 /// A network that takes so many times what its arithmetic allows does not only compute.
 constexpr double kFarFromFloor = 2.5;
+/// An encoder that takes so much of a frame's CPU time may limit how much threads gain.
+constexpr double kEncoderShare = 0.2;
 /// Frames under way beyond those that are worked on, by default.
 constexpr int kSpareTokens = 2;
 /// Others that take so little of the machine are not worth a word.
@@ -162,6 +164,8 @@ class Judge {
       changed.encoder_cpu += changed.encode.cpu;
       changed.encode.cpu = 0;
     }
+    // Where it takes little of the time, its threads do not matter, and trying them would take long.
+    if (changed.encoder_cpu < kEncoderShare * changed.cpu()) return;
     if (m_.encoder.empty() || m_.encoder_threads <= 0 || threads <= before || !trials_.encode_speedup) return;
     const double most = static_cast<double>(threads) / before;
     if (const auto speedup = trials_.encode_speedup(options_.encoder_threads > 0 ? threads : 0))

@@ -139,7 +139,7 @@ class Decider {
     allow(Precision::int8, &Variants::allow_bytes);
     allow(Precision::bf16, &Variants::allow_halves);
     report_.layers = std::max(variants_.count(Level::int8), variants_.count(Level::bf16));
-    fp32_ = *variants_.make(variants_.all(Level::fp32));  // now that all layers have names
+    fp32_.levels = variants_.all(Level::fp32);  // now that all layers have names
     for (Family& family : families()) look_at(family);
     return conclude();
   }

@@ -24,4 +24,15 @@ Model in_bytes(const Model& model, const CompileOptions& options, const Recipe& 
   return runtime::derive_model(model, shapes, std::move(identity), make);
 }
 
+Decided as_decided(const Model& model, const CompileOptions& options, const Decision& decision) {
+  const bool bytes = decision.precision == Precision::int8;
+  Decided decided{bytes ? in_bytes(model, options, decision.recipe) : model, options};
+  decided.compile.precision = bytes ? decision.rest : decision.precision;
+  if (decided.compile.precision != Precision::bf16) return decided;
+  decided.compile.fp32_layers = decision.fp32_layers;
+  decided.compile.coarse = decision.coarse;
+  decided.compile.exact_layers = decision.exact_layers;
+  return decided;
+}
+
 }  // namespace saccade::quantise

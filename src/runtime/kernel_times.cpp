@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -90,10 +91,11 @@ std::vector<double> KernelTimes::times(const compiler::KernelQuery& query,
   // One measurement at a time, so that they do not disturb one another.
   const std::lock_guard lock(mutex_);
   Known& known = known_[signature_of(query)];
+  const auto never = [&](const compiler::KernelDesc* kernel) { return known.never.contains(kernel->name); };
+  if (std::any_of(candidates.begin(), candidates.end(), never)) return {};
   std::vector<double> times;
   double rival = 0;
   for (const compiler::KernelDesc* kernel : candidates) {
-    if (known.never.contains(kernel->name)) return {};
     auto found = known.ns.find(kernel->name);
     if (found == known.ns.end()) {
       const Clock::time_point start = Clock::now();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/cache_directory.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/log.h"

@@ -326,6 +326,40 @@ TEST_F(Claims, OtherContainers) {
   expect_refused(bytes, "its index claims 80000000 pictures", false, ".mxf");
 }
 
+// As phones record it beside the pictures: the description of the samples lists the keys of what they hold.
+TEST_F(Claims, TimedMetadataMayListKeys) {
+  const std::string key =
+      box("keyd", "mdtacom.apple.quicktime.video-orientation") + box("dtyp", big(0) + big(66));
+  const std::string entry =
+      box("mebx", std::string(6, '\0') + big(1, 2) + box("keys", big(key.size() + 8) + big(1) + key));
+  const std::string none = big(0) + big(0);
+  const std::string table = box("stsd", big(0) + big(1) + entry) + box("stts", none) + box("stsc", none) +
+                            box("stsz", big(0) + none) + box("stco", none);
+  const std::string header = box("tkhd", big(1) + none + big(9) + std::string(68, '\0'));
+  const std::string media = box("mdhd", big(0) + none + big(1000) + none) +
+                            box("hdlr", big(0) + "mhlrmeta" + std::string(13, '\0')) +
+                            box("minf", box("gmhd", "") + box("stbl", table));
+  const std::string track = box("trak", header + box("mdia", media));
+  const auto file = scratch / "phone.mov";
+  write_text(file, edited(read_file(sound), adding("moov", track)));
+  EXPECT_EQ(read_apart(file, "").said, read_apart(sound, "").said);
+  // Elsewhere they have no business.
+  const std::string other = edited(
+      read_file(sound),
+      adding("moov",
+             box("trak",
+                 header + box("mdia",
+                              box("mdhd", big(0) + none + big(1000) + none) +
+                                  box("hdlr", big(0) + "mhlrvide" + std::string(13, '\0')) +
+                                  box("minf",
+                                      box("stbl",
+                                          box("stsd",
+                                              big(0) + big(1) +
+                                                  box("mp4v", std::string(78, '\0') +
+                                                                  box("keys", big(0) + big(1 << 30))))))))));
+  expect_refused(other, "lies in the description of a codec");
+}
+
 TEST_F(Claims, HarmlessFilesAreReadAsBefore) {
   const auto long_sound = scratch / "long.mov", fragments = scratch / "fragments.mov",
              edits = scratch / "edits.mp4", packets = scratch / "packets.ts", index = scratch / "index.mp4";

@@ -200,6 +200,15 @@ TEST_F(Series, WhatIsNoSeriesIsRefused) {
   std::filesystem::rename(scratch / "second.jpg", folder / "frame_000002.png");
   EXPECT_THAT(error_of(job(folder, scratch / "out.mkv", Effect::blur)),
               HasSubstr("all pictures must be of one kind"));
+  // A container with a picture in it is no picture as it comes.
+  for (const auto& each : std::filesystem::directory_iterator(folder)) std::filesystem::remove(each.path());
+  ffmpeg("-f lavfi -i testsrc=s=32x32:d=0.04:r=25 {}", {folder / "a.ico"});
+  std::filesystem::copy_file(folder / "a.ico", folder / "b.ico");
+  EXPECT_THAT(error_of(job(folder, scratch / "out.mkv", Effect::blur)),
+              HasSubstr("cannot be the pictures of a series"));
+  std::filesystem::remove(folder / "a.ico");
+  std::filesystem::remove(folder / "b.ico");
+  make(3, "png");
   JobOptions resumable = job(folder, scratch / "out.mkv", Effect::blur);
   resumable.resumable = true;
   EXPECT_THAT(error_of(resumable), HasSubstr("cannot be resumable"));

@@ -81,6 +81,15 @@ Question question(const Sensitive& s, Precision asked) {
   return q;
 }
 
+/// 3x3 convolutions of as many channels as the picture has, and three classes in the end.
+ir::Graph row_of_convs(const Shape& picture, int count) {
+  testing::ConvMaker m;
+  const std::int64_t channels = picture[1];
+  auto x = m.input("picture", picture);
+  for (int i = 0; i < count; ++i) x = m.relu(m.fair_conv(x, channels, channels));
+  return m.finish({m.fair_conv(x, channels, 3, 1)});
+}
+
 TEST(Decide, TheBudgetLoopFindsThePlantedLayers) {
   const Sensitive s;
   ASSERT_EQ(s.names.size(), 7u);
@@ -178,11 +187,8 @@ TEST(Decide, WhatIsNotFasterIsNotUsed) {
 
 TEST(Decide, CoarseLayersAreThoseThatTheBudgetBears) {
   if (active_isa() < Isa::avx512_bf16) GTEST_SKIP() << "no products of bfloat16 here";
-  testing::ConvMaker m;
   const Shape picture{1, 64, 64, 64};
-  auto x = m.input("picture", picture);
-  for (int i = 0; i < 4; ++i) x = m.relu(m.fair_conv(x, 64, 64));
-  const ir::Graph graph = m.finish({m.fair_conv(x, 64, 3, 1)});
+  const ir::Graph graph = row_of_convs(picture, 4);
   Question q;
   q.asked = Precision::automatic;
   q.rule.kind = LabelRule::Kind::classes;
@@ -251,11 +257,8 @@ double change_by(const Decision& decision, const ir::Graph& graph, const Shape& 
 }
 
 TEST(Decide, WhatIsReportedIsTrueAndWithinTheBudget) {
-  testing::ConvMaker m;
   const Shape picture{1, 32, 64, 64};
-  auto x = m.input("picture", picture);
-  for (int i = 0; i < 4; ++i) x = m.relu(m.fair_conv(x, 32, 32));
-  const ir::Graph graph = m.finish({m.fair_conv(x, 32, 3, 1)});
+  const ir::Graph graph = row_of_convs(picture, 4);
   Question q;
   q.rule.kind = LabelRule::Kind::classes;
   q.calibration = testing::smooth_samples(picture, 2);
@@ -271,11 +274,8 @@ TEST(Decide, WhatIsReportedIsTrueAndWithinTheBudget) {
 
 TEST(Variants, MixAllLevels) {
   const bool halves = active_isa() >= Isa::avx512_bf16;  // else bf16 is storage, and nothing coarse
-  testing::ConvMaker m;
   const Shape picture{1, 64, 64, 64};
-  auto x = m.input("picture", picture);
-  for (int i = 0; i < 5; ++i) x = m.relu(m.fair_conv(x, 64, 64));
-  const ir::Graph graph = m.finish({m.fair_conv(x, 64, 3, 1)});
+  const ir::Graph graph = row_of_convs(picture, 5);
   Question q;
   q.rule.kind = LabelRule::Kind::classes;
   q.calibration = testing::smooth_samples(picture, 2);
