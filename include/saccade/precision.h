@@ -42,9 +42,9 @@ struct PrecisionReport {
   struct Candidate {
     Precision precision = Precision::fp32;
     int lowered = 0, coarse = 0;
-    double mask_change = 0, miou_drop = 0;
-    double run_ms = 0;    ///< 0: not measured
-    std::string verdict;  ///< "used", "slower than fp32", "changes too much", …
+    double mask_change = 0, miou_drop = 0;  ///< 0 where the time already says no
+    double run_ms = 0;                      ///< 0: not measured
+    std::string verdict;                    ///< "used", "slower than fp32", "changes too much", …
   };
   std::vector<Candidate> candidates;
 };

@@ -120,6 +120,7 @@ class Decider {
 
   Decision decide_bytes() {
     variants_.allow_bytes();
+    variants_.calibrate();
     report_.layers = variants_.count(Level::int8);
     const Variant variant = *variants_.make(variants_.all(Level::int8));
     return made(variant, agreement_of(variant), 0, "as asked");
@@ -160,7 +161,13 @@ class Decider {
     if (bytes) found.push_back({{Level::fp32, Level::int8}, variants_.all(Level::int8), {}});
     if (halves && bytes) found.push_back({{Level::fp32, Level::bf16, Level::coarse, Level::int8}, {}, {}});
     for (Family& family : found) choose_start(family);
-    std::erase_if(found, [](const Family& family) { return family.start.empty(); });
+    // Of all levels together there is something to say only where bytes are among the fastest.
+    const auto all_levels = [](const Family& family) {
+      return family.levels.size() > 2 && family.levels.back() == Level::int8;
+    };
+    std::erase_if(found, [&](const Family& family) {
+      return family.start.empty() || (all_levels(family) && !has_bytes(family.start));
+    });
     std::stable_sort(found.begin(), found.end(),
                      [](const Family& a, const Family& b) { return a.times.at("") < b.times.at(""); });
     return found;
@@ -221,18 +228,18 @@ class Decider {
     return layers;
   }
 
+  /// Calibrates bytes and compares masks only where time is to be saved.
   void look_at(const Family& family) {
-    const std::optional<Variant> made = variants_.make(family.start);
-    if (!made) return;
-    const Variant& start = *made;
-    const Agreement agreement = agreement_of(start);
-    const double ms = family.times.at("") / 1e6;
-    if (family.times.at("") >= kNoise * level_times_.at(Level::fp32).at(""))
-      return note(start, agreement, ms, "not faster than fp32");
-    if (best_ && family.times.at("") >= kNoise * best_ns_)
-      return note(start, agreement, ms, "slower than what is used");
-    if (agreement.within) return enter(start, agreement);
-    note(start, agreement, ms, "changes too much");
+    const double ns = family.times.at(""), ms = ns / 1e6;
+    if (ns >= kNoise * level_times_.at(Level::fp32).at(""))
+      return note_slow(family, ms, "not faster than fp32");
+    if (best_ && ns >= kNoise * best_ns_) return note_slow(family, ms, "slower than what is used");
+    if (has_bytes(family.start)) variants_.calibrate();
+    const std::optional<Variant> start = variants_.make(family.start);
+    if (!start) return;
+    const Agreement agreement = agreement_of(*start);
+    if (agreement.within) return enter(*start, agreement);
+    note(*start, agreement, ms, "changes too much");
     search(family);
   }
 
@@ -260,7 +267,9 @@ class Decider {
     std::optional<Candidate> held;
     const auto holds = [&](const Mix& mix) {
       say("looking for layers to compute more exactly");
-      std::optional<Variant> variant = variants_.make(levels_of(family, mix));
+      const Levels levels = levels_of(family, mix);
+      if (levels == family.start) return false;  // known
+      std::optional<Variant> variant = variants_.make(levels);
       if (!variant) return false;
       const Agreement agreement = agreement_of(*variant, true);
       if (agreement.within) held = Candidate{std::move(*variant), agreement, 0};
@@ -270,11 +279,15 @@ class Decider {
       enter(held->variant, held->agreement);
     else
       report_.candidates.push_back(
-          {precision_of(family), 0, 0, 0, 0, 0, "no part of it is within the budget"});
+          {precision_of(family.start), 0, 0, 0, 0, 0, "no part of it is within the budget"});
   }
 
-  static Precision precision_of(const Family& family) {
-    return family.levels.back() == Level::int8 ? Precision::int8 : Precision::bf16;
+  static bool has_bytes(const Levels& levels) {
+    return std::find(levels.begin(), levels.end(), Level::int8) != levels.end();
+  }
+
+  static Precision precision_of(const Levels& levels) {
+    return has_bytes(levels) ? Precision::int8 : Precision::bf16;
   }
 
   /// What is within the budget races against fp32 and the best so far.
@@ -319,13 +332,22 @@ class Decider {
 
   // ---- reports
 
-  static int lowered(const Variant& variant) {
-    return static_cast<int>(variant.levels.size()) - variant.count(Level::fp32);
+  static int count(const Levels& levels, Level level) {
+    return static_cast<int>(std::count(levels.begin(), levels.end(), level));
+  }
+
+  static int lowered(const Levels& levels) {
+    return static_cast<int>(levels.size()) - count(levels, Level::fp32);
+  }
+
+  void note_slow(const Family& family, double ms, std::string verdict) {
+    report_.candidates.push_back({precision_of(family.start), lowered(family.start),
+                                  count(family.start, Level::coarse), 0, 0, ms, std::move(verdict)});
   }
 
   void note(const Variant& variant, const Agreement& agreement, double ms, std::string verdict) {
     report_.candidates.push_back(
-        {variant.precision, lowered(variant), variant.count(Level::coarse), agreement.mask_change,
+        {variant.precision, lowered(variant.levels), variant.count(Level::coarse), agreement.mask_change,
          report_.labelled ? report_.fp32_miou - agreement.miou : 0, ms, std::move(verdict)});
   }
 
@@ -339,7 +361,7 @@ class Decider {
                       variant.recipe.value_or(Recipe{}),
                       report_};
     decision.report.used = variant.precision;
-    decision.report.lowered = lowered(variant);
+    decision.report.lowered = lowered(variant.levels);
     decision.report.fp32_layers = variant.fp32_layers;
     decision.report.coarse = variant.count(Level::coarse);
     decision.report.exact_layers = variant.exact_layers;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
+#include <span>
 
 #include "compiler/measure.h"
 #include "quantise/calibrate.h"
@@ -73,13 +74,18 @@ std::size_t Variants::add_name(const std::string& name) {
 }
 
 void Variants::allow_bytes() {
-  CalibrationOptions options;
-  options.progress = question_.progress;
-  whole_ = calibrate(prepared(), question_.calibration, question_.machine, options).recipe;
+  (void)draft_of({});  // throws where there are none
   for (const std::string& name : layers(prepared())) {
     std::uint8_t& levels = allowed_[add_name(name)];
     levels = static_cast<std::uint8_t>(levels | bit(Level::int8));
   }
+}
+
+void Variants::calibrate() {
+  if (whole_) return;
+  CalibrationOptions options;
+  options.progress = question_.progress;
+  whole_ = quantise::calibrate(prepared(), question_.calibration, question_.machine, options).recipe;
 }
 
 void Variants::allow_halves() {
@@ -122,7 +128,20 @@ compiler::Options Variants::options() const {
   return options;
 }
 
+/// Ranges of a single picture: the bytes are other ones, the kernels that compute them are the same.
+Recipe Variants::draft_of(const std::vector<std::string>& single) {
+  CalibrationOptions options;
+  options.fp32_layers = single;
+  options.estimator = Estimator::extremes;
+  options.correct_bias = false;
+  options.equalise = false;
+  return quantise::calibrate(prepared(), std::span(question_.calibration).first(1), question_.machine,
+                             options)
+      .recipe;
+}
+
 std::optional<Recipe> Variants::recipe_of(const std::vector<std::string>& single) {
+  if (!whole_) return draft_of(single);
   std::optional<Recipe> recipe = part_of(prepared(), *whole_, single);
   if (recipe) return recipe;
   const auto known = calibrated_.find(single);
@@ -132,7 +151,7 @@ std::optional<Recipe> Variants::recipe_of(const std::vector<std::string>& single
   CalibrationOptions options;
   options.fp32_layers = single;
   return calibrated_[single] =
-             calibrate(prepared(), question_.calibration, question_.machine, options).recipe;
+             quantise::calibrate(prepared(), question_.calibration, question_.machine, options).recipe;
 }
 
 std::optional<Variant> Variants::make(const Levels& levels) {

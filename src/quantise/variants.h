@@ -42,9 +42,12 @@ class Variants {
   /// Both must outlive it.
   Variants(const ir::Graph& graph, const std::vector<Shape>& shapes, const Question& question);
 
-  /// Finds out which layers have kernels of bytes, and calibrates them. Throws Error(unsupported) where there
-  /// are none.
+  /// Finds out which layers have kernels of bytes. Throws Error(unsupported) where there are none. Until
+  /// `calibrate` was called, variants in bytes are good for their times only.
   void allow_bytes();
+  /// Makes the ranges of bytes those of all pictures, once. A large network takes as long as for a hundred
+  /// runs.
+  void calibrate();
   /// Which layers can be bf16, and which coarse. Throws Error(unsupported) where none can.
   void allow_halves();
 
@@ -66,6 +69,7 @@ class Variants {
  private:
   const ir::Graph& prepared();
   std::size_t add_name(const std::string& name);
+  Recipe draft_of(const std::vector<std::string>& single);
   std::optional<Recipe> recipe_of(const std::vector<std::string>& single);
   compiler::Options options() const;
 
@@ -73,7 +77,7 @@ class Variants {
   const std::vector<Shape>& shapes_;
   const Question& question_;
   std::optional<ir::Graph> prepared_;
-  std::optional<Recipe> whole_;
+  std::optional<Recipe> whole_;                            // once calibrated
   std::map<std::vector<std::string>, Recipe> calibrated_;  // by layers that are not in bytes
   std::vector<std::string> names_;
   std::vector<std::uint8_t> allowed_;  // bits by level

@@ -97,6 +97,7 @@ TEST(Decide, TheBudgetLoopFindsThePlantedLayers) {
   const std::vector<Shape> shapes{kPicture};
   Variants variants(s.graph, shapes, q);
   variants.allow_bytes();
+  variants.calibrate();
   const Variant exact = *variants.make(variants.all(Level::fp32));
   Sensitivity sensitivity(variants, q, q.measured, exact);
   std::vector<LayerWays> layers;
@@ -272,6 +273,26 @@ TEST(Decide, WhatIsReportedIsTrueAndWithinTheBudget) {
   }
 }
 
+TEST(Variants, BeforeCalibrationRunTheKernelsOfAfterwards) {
+  const Sensitive s;
+  const Question q = question(s, Precision::automatic);
+  const std::vector<Shape> shapes{kPicture};
+  Variants variants(s.graph, shapes, q);
+  variants.allow_bytes();
+  Levels part = variants.all(Level::int8);
+  part[2] = Level::fp32;
+  const auto kernels = [&](const Levels& levels) {
+    Names names;
+    const Variant variant = *variants.make(levels);
+    for (const compiler::Step& step : variant.plan->compiled.steps)
+      names.push_back(step.name + " " + (step.kernel == nullptr ? "" : std::string(step.kernel->name)));
+    return names;
+  };
+  const std::vector<Names> before{kernels(variants.all(Level::int8)), kernels(part)};
+  variants.calibrate();
+  EXPECT_EQ((std::vector<Names>{kernels(variants.all(Level::int8)), kernels(part)}), before);
+}
+
 TEST(Variants, MixAllLevels) {
   const bool halves = active_isa() >= Isa::avx512_bf16;  // else bf16 is storage, and nothing coarse
   const Shape picture{1, 64, 64, 64};
@@ -283,6 +304,7 @@ TEST(Variants, MixAllLevels) {
   const std::vector<Shape> shapes{picture};
   Variants variants(graph, shapes, q);
   variants.allow_bytes();
+  variants.calibrate();
   variants.allow_halves();
   ASSERT_EQ(variants.names().size(), 6u);
   EXPECT_EQ(variants.count(Level::int8), 5);
