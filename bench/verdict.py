@@ -77,7 +77,7 @@ class Job:
         self.pipe_rate = None
         content = rng.choice(["bars", "zoom", "life"])
         width, height = rng.choice([(960, 540), (1280, 720), (1920, 1080)])
-        # Where all CPUs are to be at work, long enough that how a job begins and ends does not count.
+        # Where a cured job is fast or all CPUs are to be at work, long enough that how it begins and ends does not count.
         frames = 300 if cause in ("threads", "tokens") else 90
         effect = rng.choice(["blur", "remove", "mask"])
         common = ["--effect", effect, "--model", args.model]
@@ -91,7 +91,7 @@ class Job:
             self.strength = f"{batch} windows"
         if cause == "model":
             large = rng.choice(args.large)
-            frames = 45
+            frames = 150
             self.slow[self.slow.index("--model") + 1] = large
             self.cured[self.cured.index("--model") + 1] = args.small
             self.strength = pathlib.Path(large).stem
@@ -118,7 +118,7 @@ class Job:
             self.cured += ["--precision", "bf16"]
             self.strength = "fp32"
         if cause == "resolution":
-            width, height, frames = 3840, 2160, 40
+            width, height, frames = 3840, 2160, 150
         self.input = clip(args.clips, width, height, frames, content)
         self.input_cured = self.input
         if cause == "resolution":
