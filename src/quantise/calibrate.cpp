@@ -89,13 +89,22 @@ class Calibrator {
     selection_ = select(graph_, options.fp32_layers);
   }
 
-  bool anything() const { return !selection_.values.empty(); }
-
-  Calibration run(const Graph& prepared, std::span<const Sample> expected) {
+  /// Throws where nothing could run in bytes.
+  void find_grids() {
+    if (selection_.values.empty())
+      throw Error(
+          ErrorCode::unsupported,
+          "nothing of this network could run in bytes: it has no convolution that kernels of bytes know");
     say("measuring ranges");
     find_histograms();
     say("choosing ranges");
     choose_grids();
+  }
+
+  Recipe recipe() && { return std::move(recipe_); }
+
+  Calibration run(const Graph& prepared, std::span<const Sample> expected) {
+    find_grids();
     if (options_.correct_bias) correct_biases();
     Calibration result;
     result.quantised = apply(prepared, recipe_);
@@ -125,7 +134,8 @@ class Calibrator {
     for (std::size_t i = 0; i < count; ++i)
       if (selection_.grid_of[i] == i)
         for (std::size_t e = 0; e < kEstimators.size(); ++e)
-          candidates[i][e] = quantise::grid_of(estimate(histograms_[i], kEstimators[e]));
+          if (!options_.estimator || *options_.estimator == kEstimators[e])
+            candidates[i][e] = quantise::grid_of(estimate(histograms_[i], kEstimators[e]));
     std::vector<std::array<double, kEstimators.size()>> errors(count);
     if (!options_.estimator) measure_errors(candidates, errors);
     recipe_.grids.resize(count);
@@ -238,16 +248,23 @@ Calibration calibrate(const Graph& prepared, std::span<const Sample> samples, co
   std::vector<Equalisation> equalisations;
   if (options.equalise.value_or(true)) equalisations = find_equalisations(prepared);
   const bool either = !options.equalise && !equalisations.empty();
-  Calibrator first(prepared, samples, machine, options, either ? std::vector<Equalisation>{} : equalisations);
-  if (!first.anything())
-    throw Error(
-        ErrorCode::unsupported,
-        "nothing of this network could run in bytes: it has no convolution that kernels of bytes know");
-  Calibration best = first.run(prepared, expected);
+  Calibration best =
+      Calibrator(prepared, samples, machine, options, either ? std::vector<Equalisation>{} : equalisations)
+          .run(prepared, expected);
   if (!either) return best;
   Calibration other =
       Calibrator(prepared, samples, machine, options, std::move(equalisations)).run(prepared, expected);
   return other.relative_error < best.relative_error ? other : best;
+}
+
+Recipe draft(const Graph& prepared, const Sample& sample, const Machine& machine,
+             const std::vector<std::string>& fp32_layers) {
+  CalibrationOptions options;
+  options.fp32_layers = fp32_layers;
+  options.estimator = Estimator::extremes;
+  Calibrator calibrator(prepared, std::span(&sample, 1), machine, options, {});
+  calibrator.find_grids();
+  return std::move(calibrator).recipe();
 }
 
 }  // namespace saccade::quantise

@@ -41,6 +41,11 @@ struct Calibration {
 Calibration calibrate(const ir::Graph& prepared, std::span<const Sample> samples, const Machine& machine,
                       const CalibrationOptions& options = {});
 
+/// With the extremes of a single sample as ranges and nothing corrected: the kernels that will run, in a
+/// tenth of the time. Throws as `calibrate`.
+Recipe draft(const ir::Graph& prepared, const Sample& sample, const Machine& machine,
+             const std::vector<std::string>& fp32_layers);
+
 inline constexpr std::size_t kProbes = 2;
 
 /// Mean squared difference of all outputs of single precision, relative to the mean square of `expected`.

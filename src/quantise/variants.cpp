@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <numeric>
 #include <set>
-#include <span>
 
 #include "compiler/measure.h"
 #include "quantise/calibrate.h"
@@ -74,7 +73,7 @@ std::size_t Variants::add_name(const std::string& name) {
 }
 
 void Variants::allow_bytes() {
-  (void)draft_of({});  // throws where there are none
+  draft_ = draft(prepared(), question_.calibration.front(), question_.machine, {});
   for (const std::string& name : layers(prepared())) {
     std::uint8_t& levels = allowed_[add_name(name)];
     levels = static_cast<std::uint8_t>(levels | bit(Level::int8));
@@ -128,22 +127,10 @@ compiler::Options Variants::options() const {
   return options;
 }
 
-/// Ranges of a single picture: the bytes are other ones, the kernels that compute them are the same.
-Recipe Variants::draft_of(const std::vector<std::string>& single) {
-  CalibrationOptions options;
-  options.fp32_layers = single;
-  options.estimator = Estimator::extremes;
-  options.correct_bias = false;
-  options.equalise = false;
-  return quantise::calibrate(prepared(), std::span(question_.calibration).first(1), question_.machine,
-                             options)
-      .recipe;
-}
-
 std::optional<Recipe> Variants::recipe_of(const std::vector<std::string>& single) {
-  if (!whole_) return draft_of(single);
-  std::optional<Recipe> recipe = part_of(prepared(), *whole_, single);
+  std::optional<Recipe> recipe = part_of(prepared(), whole_ ? *whole_ : *draft_, single);
   if (recipe) return recipe;
+  if (!whole_) return draft(prepared(), question_.calibration.front(), question_.machine, single);
   const auto known = calibrated_.find(single);
   if (known != calibrated_.end()) return known->second;
   if (calibrations_left_ == 0) return std::nullopt;

@@ -69,7 +69,6 @@ class Variants {
  private:
   const ir::Graph& prepared();
   std::size_t add_name(const std::string& name);
-  Recipe draft_of(const std::vector<std::string>& single);
   std::optional<Recipe> recipe_of(const std::vector<std::string>& single);
   compiler::Options options() const;
 
@@ -77,7 +76,7 @@ class Variants {
   const std::vector<Shape>& shapes_;
   const Question& question_;
   std::optional<ir::Graph> prepared_;
-  std::optional<Recipe> whole_;                            // once calibrated
+  std::optional<Recipe> draft_, whole_;                    // all layers in bytes; `whole_` once calibrated
   std::map<std::vector<std::string>, Recipe> calibrated_;  // by layers that are not in bytes
   std::vector<std::string> names_;
   std::vector<std::uint8_t> allowed_;  // bits by level
