@@ -37,6 +37,7 @@ struct TapGroup {
 
   bool has(std::int64_t tap) const { return tap >= first && tap < last; }
   bool meets(Tap rows, Tap columns, std::int64_t width) const {
+    if (columns.first >= columns.last) return false;
     for (std::int64_t ky = rows.first; ky < rows.last; ++ky)
       if (ky * width + columns.first < last && ky * width + columns.last > first) return true;
     return false;

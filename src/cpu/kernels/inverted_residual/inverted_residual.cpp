@@ -291,7 +291,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.band = (units + s.bands - 1) / s.bands * s.rows;
   s.bands = (y.height + s.band - 1) / s.band;
   prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
-  prepared.thread_scratch = static_cast<std::size_t>(s.table + s.depthwise->table_floats) * sizeof(float);
+  s.state = (s.table + s.depthwise->table_floats + 15) / 16 * 16;
+  prepared.thread_scratch = static_cast<std::size_t>(s.state) * sizeof(float) + sizeof(BlockRing);
   prepared.constants_used.assign(query.inputs.size(), false);
   for (std::size_t i = ops::kBlockExpandWeights; i < query.inputs.size() && i < ops::kBlockResidual; ++i)
     prepared.constants_used[i] = true;
