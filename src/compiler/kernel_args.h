@@ -20,10 +20,13 @@ struct KernelArgs {
   std::int64_t end;
   /// Only the compiler's own reference steps use it: kernels of a target cannot fail.
   std::exception_ptr* failure = nullptr;
+  /// The call before on this thread was of the same phase and its tasks ended at `begin`: thread_scratch is
+  /// as that call left it.
+  bool resumes = false;
 };
 
-/// Kernels cannot fail, do not allocate, keep no state between calls, and are safe to call from several
-/// threads on disjoint task ranges.
+/// Kernels cannot fail, do not allocate, keep no state between calls but in thread_scratch where a call
+/// resumes the one before, and are safe to call from several threads on disjoint task ranges.
 using KernelFn = void (*)(const KernelArgs&) noexcept;
 
 }  // namespace saccade::compiler

@@ -211,7 +211,7 @@ void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outp
 
 void ContextImpl::body(void* self, int thread) noexcept { static_cast<ContextImpl*>(self)->walk(thread); }
 
-void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, int thread) noexcept {
+void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, bool resumes, int thread) noexcept {
   // After a failure nobody computes any more, but everybody still meets at the barriers.
   if (failed_.load(std::memory_order_relaxed)) return;
   const compiler::Step& step = plan_->compiled.steps[phase.step];
@@ -226,6 +226,7 @@ void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, int thr
   args.begin = range.begin;
   args.end = range.end;
   args.failure = &failure_;
+  args.resumes = resumes;
   step.kernel->fn(args);
   if (step.kernel->reference && failure_ != nullptr) failed_.store(true, std::memory_order_relaxed);
 }
@@ -245,9 +246,12 @@ void ContextImpl::walk(int thread) noexcept {
     const bool shared = threads > 1 && phase.tasks > 1 && phase.tasks <= TaskShares::kMostTasks;
     TaskShares::Range range =
         shared ? shares_.take(number, phase.tasks, thread) : TaskShares::whole(phase.tasks, thread, threads);
+    bool resumes = false;
     while (!range.empty()) {
-      run_tasks(phase, range, thread);
+      run_tasks(phase, range, resumes, thread);
+      const std::int64_t end = range.end;
       range = shared ? shares_.take(number, phase.tasks, thread) : TaskShares::Range{};
+      resumes = range.begin == end;
     }
     if (threads > 1 && (phase.barrier || timings_ != nullptr)) {
       const std::int64_t wait_start = recorder != nullptr ? recorder->now() : 0;

@@ -55,7 +55,7 @@ struct ContextImpl {
   void execute(std::span<const Tensor> inputs, std::span<Tensor> outputs);
   static void body(void* self, int thread) noexcept;
   void walk(int thread) noexcept;
-  void run_tasks(const Phase& phase, TaskShares::Range range, int thread) noexcept;
+  void run_tasks(const Phase& phase, TaskShares::Range range, bool resumes, int thread) noexcept;
   void* address(const compiler::Operand& operand);
 
   std::shared_ptr<const PlanImpl> plan_;

@@ -68,6 +68,17 @@ TEST(Conv, ManyChannelsInSlices) {
              .in_place = in_place});
   check(
       {.channels = 3000, .filters = 20, .in_h = 3, .in_w = 5, .pads = {1, 1, 1, 1}, .activation = "sigmoid"});
+  // Slices of both, and windows wholly in the padding.
+  for (const bool residual : {false, true})
+    check({.channels = 3000,
+           .filters = 40,
+           .in_h = 3,
+           .in_w = 10,
+           .dilation_h = 3,
+           .dilation_w = 3,
+           .pads = {9, 8, 4, 9},
+           .residual = residual,
+           .activation = "hard_swish"});
 }
 
 // Windows of which no tap, one or some meet the picture, left and right of a tile.

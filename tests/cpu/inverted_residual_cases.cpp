@@ -108,6 +108,12 @@ std::vector<Case> inverted_residual_cases() {
       test.name += ", dilation " + std::to_string(dilation);
       cases.push_back(test);
     }
+  {
+    // An odd number of ranges of the widest register blocks, an even one of narrower ones.
+    Case test = block({20, 270, 0, 32, 32, 5, 1, {4, 4, 4, 4}});
+    test.attributes["dilations"] = std::vector<std::int64_t>{2, 2};
+    cases.push_back(test);
+  }
   cases.push_back(block({12, 40, 0, 32, 32}));
   cases.push_back(block({12, 40, 0, 10, 12, 2, 3, {0, 0, 0, 0}}));
   cases.push_back(block({8, 17, 0, 90, 110, 7, 1, {3, 3, 3, 3}}));

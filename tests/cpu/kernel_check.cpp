@@ -130,7 +130,7 @@ Setup set_up(const Case& test, const std::vector<Tensor>* given = nullptr) {
 }
 
 /// How tasks are handed out.
-enum class Split { whole, single_reversed, uneven, threads };
+enum class Split { whole, single_reversed, uneven, resumed, threads };
 
 const char* split_name(Split split) {
   switch (split) {
@@ -140,6 +140,8 @@ const char* split_name(Split split) {
       return "one task at a time, last first";
     case Split::uneven:
       return "uneven groups of tasks";
+    case Split::resumed:
+      return "uneven groups of tasks, each resuming the one before";
     case Split::threads:
       return "three threads";
   }
@@ -157,7 +159,9 @@ struct Team {
     Team& team = *static_cast<Team*>(argument);
     KernelArgs args = team.args;
     args.thread_scratch = (*team.scratch)[static_cast<std::size_t>(index)].data();
+    args.end = -1;
     for (std::int64_t t = team.next++; t < team.tasks; t = team.next++) {
+      args.resumes = args.end == t;
       args.begin = t;
       args.end = t + 1;
       team.kernel->fn(args);
@@ -192,7 +196,9 @@ void call(const KernelDesc& kernel, const PreparedKernel& prepared, const std::v
         ranges.emplace_back(t, std::min(tasks, t + size));
     }
     for (auto [begin, end] : ranges) {
-      for (Scratch& s : scratch) s.spoil();
+      args.resumes = split == Split::resumed && begin > 0;
+      if (!args.resumes)
+        for (Scratch& s : scratch) s.spoil();
       args.begin = begin;
       args.end = end;
       kernel.fn(args);
@@ -350,7 +356,8 @@ void check_kernel(const Case& test, const Setup& setup, const KernelDesc& kernel
   ASSERT_NE(kernel.fn, nullptr);
   const std::vector<std::optional<std::size_t>> places = places_of_output(setup, kernel, prepared);
   std::vector<Tensor> first;
-  for (Split split : {Split::whole, Split::single_reversed, Split::uneven, Split::threads}) {
+  for (Split split :
+       {Split::whole, Split::single_reversed, Split::uneven, Split::resumed, Split::threads}) {
     for (const std::optional<std::size_t> in_place : places) {
       SCOPED_TRACE(std::string(split_name(split)) +
                    (in_place ? ", in place of input " + std::to_string(*in_place) : ""));

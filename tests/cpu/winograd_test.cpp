@@ -138,6 +138,15 @@ TEST(Winograd, ManyFiltersByPositions) {
          .activation = "relu",
          .dst_gap = 4,
          .residual_gap = 3});
+  // Filters that fit a shared cache, few tiles.
+  check({.batch = 2,
+         .channels = 250,
+         .filters = 262,
+         .in_h = 19,
+         .in_w = 14,
+         .pads = {1, 1, 1, 1},
+         .residual = true,
+         .activation = "hard_swish"});
 }
 
 }  // namespace

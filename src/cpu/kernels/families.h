@@ -35,7 +35,8 @@ std::span<const compiler::KernelDesc> softmax_kernels();
 
 /// Rows of the input need not be adjacent.
 const char* check_pointwise_rows(const compiler::KernelQuery& query);
-compiler::PreparedKernel prepare_pointwise(const compiler::KernelQuery& query, int lanes);
+compiler::PreparedKernel prepare_pointwise(const compiler::KernelQuery& query, int lanes,
+                                           std::int64_t blocks = 0);
 const char* check_depthwise(const compiler::KernelQuery& query);
 compiler::PreparedKernel prepare_depthwise(const compiler::KernelQuery& query, int lanes);
 

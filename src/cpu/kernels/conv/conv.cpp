@@ -2,10 +2,12 @@
 #include "cpu/kernels/conv/conv.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
+#include "cpu/dilated_plan.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
 #include "cpu/packed.h"
@@ -55,14 +57,22 @@ void pack(const ConvQuery& q, int lanes, const ConvState& s, float* out) {
     }
 }
 
-// Filters of a register block that exceed what stays in the second-level cache are used a slice of channels
-// at a time, for all pixels of a band; sums wait in the result, which is to hold floats then.
-std::int64_t chunk_channels(const ConvQuery& q, std::int64_t block_filters) {
+// Filters of a register block that exceed what stays in the second-level cache are used a slice at a time,
+// for all pixels of a band: a range of channels, or, where windows are dilated and pixels have few of their
+// taps, a group of taps. Sums wait in the result, which is to hold floats then.
+void plan_slices(const ConvQuery& q, std::int64_t block_filters, ConvState& s) {
   constexpr std::int64_t kNearFloats = 80 * 1024;
-  if (q.src_bf16 || q.dst_bf16 || q.residual_bf16) return q.channels;
-  const std::int64_t floats = q.kernel_h * q.kernel_w * q.channels * block_filters;
-  const std::int64_t chunks = (floats + kNearFloats - 1) / kNearFloats;
-  return (q.channels + chunks - 1) / chunks;
+  s.chunk = q.channels, s.tap_groups = 1;
+  if (q.src_bf16 || q.dst_bf16 || q.residual_bf16) return;
+  const std::int64_t taps = q.kernel_h * q.kernel_w;
+  const bool by_taps = q.dilation_h > 1 && q.dilation_w > 1;
+  const std::int64_t channel_floats = (by_taps ? 1 : taps) * block_filters;
+  const std::int64_t chunks = (channel_floats * q.channels + kNearFloats - 1) / kNearFloats;
+  s.chunk = (q.channels + chunks - 1) / chunks;
+  if (by_taps) {
+    const std::int64_t together = std::max<std::int64_t>(kNearFloats / (s.chunk * block_filters), 1);
+    s.tap_groups = (taps + together - 1) / together;
+  }
 }
 
 // Widened input that stays in the second-level cache, if a row of outputs lets it.
@@ -103,7 +113,14 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
-  s.chunk = chunk_channels(q, (s.vectors + s.blocks - 1) / s.blocks * width);
+  packed->segments =
+      row_segments(q, tile_pixels(width, static_cast<int>((s.vectors + s.blocks - 1) / s.blocks)));
+  if (packed->segments.size() > 2 && q.dilation_w > 1) {  // tiles of few pixels
+    DilatedPlan plan = plan_dilated(q, width, s.vectors, q.channels);
+    s.blocks = plan.blocks;
+    packed->segments = std::move(plan.segments);
+  }
+  plan_slices(q, (s.vectors + s.blocks - 1) / s.blocks * width, s);
   packed->weights = PackedFloats::packed(
       query, static_cast<std::size_t>(q.groups * s.vectors * width * q.kernel_h * q.kernel_w * q.channels),
       [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
@@ -114,8 +131,6 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.weights = packed->weights.data();
   s.bias = packed->bias.data();
   s.zeros = packed->zeros.data();
-  packed->segments =
-      row_segments(q, tile_pixels(width, static_cast<int>((s.vectors + s.blocks - 1) / s.blocks)));
   s.segments = packed->segments.data();
   s.segment_count = static_cast<std::int64_t>(packed->segments.size()) - 1;
   // Bands of about eight rows. Filters that do not fit the second-level cache are cut, and the tasks of one

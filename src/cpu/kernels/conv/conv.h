@@ -24,7 +24,9 @@ struct ConvState {
 
   /// Output channels in vectors, cut into `blocks` near-equal register blocks of at most `block_vectors`.
   std::int64_t vectors, blocks;
-  std::int64_t chunk;  ///< input channels accumulated at a time; partial sums wait in the output
+  /// Input channels accumulated at a time, and into how many groups of taps each time; partial sums wait in
+  /// the output.
+  std::int64_t chunk, tap_groups;
   /// [group][block][chunk][tap][channel of the chunk][vectors of the block x lanes], padded with zeros.
   const float* weights;
   const float* bias;             ///< [group][vectors x lanes], padded

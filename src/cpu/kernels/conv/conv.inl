@@ -31,13 +31,26 @@ struct ConvCall {
   std::int64_t y0, row, tap_row, pixel;
 };
 
+/// Which of a group of taps, counted row by row, lie in these rows and columns of the window.
+struct TapGroup {
+  std::int64_t first, last;  ///< taps of the group: [first, last)
+
+  bool has(std::int64_t tap) const { return tap >= first && tap < last; }
+  bool meets(Tap rows, Tap columns, std::int64_t width) const {
+    if (columns.first >= columns.last) return false;
+    for (std::int64_t ky = rows.first; ky < rows.last; ++ky)
+      if (ky * width + columns.first < last && ky * width + columns.last > first) return true;
+    return false;
+  }
+};
+
 /// A tile whose pixels all meet the image with the taps `columns` of a row; `line` is where the first row of taps starts.
-inline int inner_runs(const ConvCall& call, const float* line, Tap rows, Tap columns, std::int64_t left,
+inline int inner_runs(const ConvCall& call, const float* line, Tap rows, Tap columns, TapGroup group, std::int64_t left,
                       std::int64_t first_channel, std::int64_t channels, std::int64_t step, const float* w) {
   const ConvState& s = *call.s;
   int count = 0;
   // Where neighbouring taps are neighbours in memory, a row of taps is one run.
-  const bool whole_row = s.dilation_w == 1 && channels == call.pixel;
+  const bool whole_row = s.dilation_w == 1 && channels == call.pixel && s.tap_groups == 1;
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
     const float* x = line + ky * call.tap_row + left * call.pixel + first_channel;
     const float* wy = w + ky * s.kernel_w * channels * step;
@@ -47,12 +60,13 @@ inline int inner_runs(const ConvCall& call, const float* line, Tap rows, Tap col
       continue;
     }
     for (std::int64_t kx = columns.first; kx < columns.last; ++kx)
-      call.runs[count++] = {x + kx * s.dilation_w * call.pixel, wy + kx * channels * step, channels};
+      if (group.has(ky * s.kernel_w + kx))
+        call.runs[count++] = {x + kx * s.dilation_w * call.pixel, wy + kx * channels * step, channels};
   }
   return count;
 }
 
-inline int border_runs(const ConvCall& call, const float* line, Tap rows, std::int64_t left, int pixels,
+inline int border_runs(const ConvCall& call, const float* line, Tap rows, TapGroup group, std::int64_t left, int pixels,
                        std::int64_t first_channel, std::int64_t channels, std::int64_t step, const float* w) {
   const ConvState& s = *call.s;
   int count = 0;
@@ -60,6 +74,7 @@ inline int border_runs(const ConvCall& call, const float* line, Tap rows, std::i
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky) {
     const float* row = line + ky * call.tap_row + first_channel;
     for (std::int64_t kx = 0; kx < s.kernel_w; ++kx) {
+      if (!group.has(ky * s.kernel_w + kx)) continue;
       bool any_inside = false;
       for (int m = 0; m < pixels; ++m) {
         const std::int64_t x = left + m * s.stride_w + kx * s.dilation_w;
@@ -75,7 +90,8 @@ inline int border_runs(const ConvCall& call, const float* line, Tap rows, std::i
   return count;
 }
 
-/// Taps of a row that meet the image for all pixels of a tile, and for how many tiles like it; no tiles where pixels differ.
+/// Taps of a row that meet the image for all pixels of a tile, and for how many tiles like it; where pixels differ, no tiles
+/// and all taps that one of them may meet.
 struct Columns {
   Tap taps;
   std::int64_t tiles;
@@ -92,8 +108,54 @@ inline Columns common_columns(const ConvState& s, std::int64_t left, std::int64_
   const auto same = [](Tap a, Tap b) { return a.first == b.first && a.last == b.last; };
   // Taps come and go one by one from left to right: what the first and the last pixel have, all have.
   const Tap taps = taps_at(0);
-  if (!same(taps, taps_at(pixels - 1))) return {taps, 0};
+  if (!same(taps, taps_at(pixels - 1))) return {{0, s.kernel_w}, 0};
   return {taps, same(taps, taps_at(equal * pixels - 1)) ? equal : 1};
+}
+
+/// A slice of one block of filters over rows [y0, y1): `channels` channels from c0 on of a group of taps; `w` are the filters
+/// of all taps of these channels.
+inline void conv_taps(const ConvCall& call, TapGroup group, std::int64_t y0, std::int64_t y1, int vectors, std::int64_t filter,
+                      std::int64_t c0, std::int64_t channels, const float* w, Output& out) {
+  const ConvState& s = *call.s;
+  const std::int64_t step = vectors * kLanes, all = s.kernel_h * s.kernel_w;
+  const TapGroup before{0, group.first}, after{group.last, all};
+  out.cuts = cut_sums(w + group.first * channels * step, channels * (group.last - group.first));
+  for (std::int64_t y = y0; y < y1; ++y) {
+    const std::int64_t top = y * s.stride_h - s.pad_top;
+    const Tap rows = valid_taps(top, s.in_h, s.kernel_h, s.dilation_h);
+    const float* line = call.first + (y - call.y0) * call.row;
+    for (std::int64_t segment = 0; segment < s.segment_count; ++segment) {
+      std::int64_t x = s.segments[segment];
+      const Cut cut = cut_pixels(s.segments[segment + 1] - x, tile_pixels(kLanes, vectors));
+      for (std::int64_t t = 0; t < cut.tiles;) {
+        const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
+        const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
+        const std::int64_t left = x * s.stride_w - s.pad_left;
+        const std::int64_t at = y * s.out_w + x;
+        const std::int64_t dst_at = at * s.dst_pixel + filter, residual_at = at * s.residual_pixel + filter;
+        const Columns columns = common_columns(s, left, pixels, equal);
+        const std::int64_t repeat = columns.tiles > 0 ? columns.tiles : 1;
+        t += repeat;
+        x += repeat * pixels;
+        // A slice none of whose taps meets the image is left out; where no tap does, the first stores what there is.
+        const auto meets = [&](TapGroup some) { return some.meets(rows, columns.taps, s.kernel_w); };
+        const bool earlier = meets(before), now = meets(group), later = meets(after);
+        const bool any = earlier || now || later;
+        if (any ? !now : c0 > 0 || group.first > 0) continue;
+        out.resume = any && (c0 > 0 || earlier);
+        out.partial = any && (c0 + channels < s.channels || later);
+        if (columns.tiles > 0) {
+          const int count = inner_runs(call, line, rows, columns.taps, group, left, c0, channels, step, w);
+          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.runs, count,
+                          s.stride_w * call.pixel, repeat, out);
+        } else {
+          const int count =
+              border_runs(call, line, rows, group, left, static_cast<int>(pixels), c0, channels, step, w);
+          run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.scattered, count, out);
+        }
+      }
+    }
+  }
 }
 
 /// One block of filters over rows [y0, y1), all of the input channels.
@@ -112,38 +174,9 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
   for (std::int64_t c0 = 0; c0 < s.channels; c0 += s.chunk) {
     const std::int64_t channels = smaller(s.chunk, s.channels - c0);
-    const float* w = block_weights + c0 * taps * step;
-    out.cuts = cut_sums(w, channels * taps);
-    out.resume = c0 > 0;
-    out.partial = c0 + channels < s.channels;
-    for (std::int64_t y = y0; y < y1; ++y) {
-      const std::int64_t top = y * s.stride_h - s.pad_top;
-      const Tap rows = valid_taps(top, s.in_h, s.kernel_h, s.dilation_h);
-      const float* line = call.first + (y - call.y0) * call.row;
-      for (std::int64_t segment = 0; segment < s.segment_count; ++segment) {
-        std::int64_t x = s.segments[segment];
-        const Cut cut = cut_pixels(s.segments[segment + 1] - x, tile_pixels(kLanes, vectors));
-        for (std::int64_t t = 0; t < cut.tiles;) {
-          const std::int64_t pixels = t < cut.larger ? cut.size + 1 : cut.size;
-          const std::int64_t equal = (t < cut.larger ? cut.larger : cut.tiles) - t;  // tiles of this size from here on
-          const std::int64_t left = x * s.stride_w - s.pad_left;
-          const std::int64_t at = y * s.out_w + x;
-          const std::int64_t dst_at = at * s.dst_pixel + filter, residual_at = at * s.residual_pixel + filter;
-          const Columns columns = common_columns(s, left, pixels, equal);
-          const std::int64_t repeat = columns.tiles > 0 ? columns.tiles : 1;
-          if (columns.tiles > 0) {
-            const int count = inner_runs(call, line, rows, columns.taps, left, c0, channels, step, w);
-            run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.runs, count,
-                            s.stride_w * call.pixel, repeat, out);
-          } else {
-            const int count = border_runs(call, line, rows, left, static_cast<int>(pixels), c0, channels, step, w);
-            run_stored_tile(call.ends, dst_at, residual_at, vectors, static_cast<int>(pixels), call.scattered, count, out);
-          }
-          t += repeat;
-          x += repeat * pixels;
-        }
-      }
-    }
+    for (std::int64_t g = 0; g < s.tap_groups; ++g)
+      conv_taps(call, {taps * g / s.tap_groups, taps * (g + 1) / s.tap_groups}, y0, y1, vectors, filter, c0, channels,
+                block_weights + c0 * taps * step, out);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "cpu/byte_conv_query.h"
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
+#include "cpu/dilated_plan.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
 #include "cpu/packed.h"
@@ -183,53 +184,6 @@ ByteConvQuery geometry(const ConvQuery& q) {
   return g;
 }
 
-// Whether each tap meets all pixels of a segment, or none.
-bool meets_all_or_none(const ConvQuery& q, const std::vector<std::int64_t>& segments) {
-  const auto side = [&](std::int64_t column) { return column < 0 ? -1 : column >= q.in_w ? 1 : 0; };
-  for (std::size_t i = 1; i < segments.size(); ++i)
-    for (std::int64_t k = 0; k < q.kernel_w; ++k) {
-      const std::int64_t tap = k * q.dilation_w - q.pad_left;
-      if (side(segments[i - 1] * q.stride_w + tap) != side((segments[i] - 1) * q.stride_w + tap))
-        return false;
-    }
-  return true;
-}
-
-/// How a row of outputs of a dilated convolution is cut into tiles.
-struct DilatedPlan {
-  std::int64_t blocks;
-  std::vector<std::int64_t> segments;
-  bool even;
-};
-
-// Where a run's filters exceed the first-level cache, a tile waits for them: 64 filters take as long for 4
-// pixels as for 6. Tiles of half as many filters and twice as many pixels read half as much, and are better
-// where segments are short.
-DilatedPlan plan_dilated(const ConvQuery& q, std::int64_t vectors, std::int64_t words) {
-  constexpr std::int64_t kNearWords = 96, kPixels = 6;
-  const auto plan = [&](std::int64_t most) {
-    const std::int64_t blocks = (vectors + most - 1) / most;
-    const std::int64_t widest = (vectors + blocks - 1) / blocks;
-    DilatedPlan cut{blocks, row_segments(q, tile_pixels(kLanes, static_cast<int>(widest))), false};
-    cut.even = meets_all_or_none(q, cut.segments);
-    return cut;
-  };
-  // In the time of a pixel and 64 filters.
-  const auto row = [&](const DilatedPlan& cut, std::int64_t pixels, std::int64_t least) {
-    std::int64_t sum = 0;
-    for (std::size_t i = 1; i < cut.segments.size(); ++i) {
-      const Cut tiles = cut_pixels(cut.segments[i] - cut.segments[i - 1], pixels);
-      sum += tiles.larger * std::max(tiles.size + 1, least) +
-             (tiles.tiles - tiles.larger) * std::max(tiles.size, least);
-    }
-    return sum;
-  };
-  DilatedPlan wide = plan(4), narrow = plan(2);
-  const bool apart = words >= kNearWords && vectors > 2 && narrow.even &&
-                     row(narrow, 2 * kPixels, kPixels) < row(wide, kPixels, kPixels);
-  return apart ? narrow : wide;
-}
-
 template <Units kUnits>
 PreparedKernel prepare(const KernelQuery& query) {
   ConvQuery q = read_conv(query);
@@ -249,7 +203,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.vectors = (q.filters + kLanes - 1) / kLanes;
   s.blocks = kUnits == Units::tiles ? (s.vectors + 1) / 2 : filter_blocks(s.vectors, kLanes);
   if (s.scattered) {
-    DilatedPlan plan = plan_dilated(q, s.vectors, s.words);
+    DilatedPlan plan = plan_dilated(q, kLanes, s.vectors, s.words);
     s.blocks = plan.blocks, s.even = plan.even;
     packed->segments = std::move(plan.segments);
   }

@@ -74,6 +74,12 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   const std::int64_t work = std::clamp<std::int64_t>(map_work / 8, 40'000, 300'000);
   p.band = std::clamp<std::int64_t>(work / row_work / 2 * 2, 2, std::max<std::int64_t>(2, height));
   p.bands = up(height, p.band);
+  if (p.phases_y > 1 && p.bands > 1) {
+    // Of one size, and an even number: two threads have a half of the picture each.
+    p.bands = up(p.bands, 2) * 2;
+    p.band = std::max<std::int64_t>(2, up(up(height, p.bands), 2) * 2);
+    p.bands = up(height, p.band);
+  }
   constexpr std::int64_t kPiece = 2048;  // of six or more rows, in L1 or close to it
   p.piece = std::max<std::int64_t>(4, kPiece / p.group / 4 * 4);
   // Nine pointers a tap (EdgeTap), in whole cache lines.

@@ -250,11 +250,12 @@ inline void run_depthwise(const compiler::KernelArgs& args) {
     std::int64_t left = t;
     const std::int64_t group = left % whole.groups;
     left /= whole.groups;
-    const std::int64_t band = left % whole.bands;
-    left /= whole.bands;
     const std::int64_t phase_x = left % whole.phases_x;
     left /= whole.phases_x;
-    const std::int64_t phase_y = left % whole.phases_y, image = left / whole.phases_y;
+    const std::int64_t phase_y = left % whole.phases_y;
+    left /= whole.phases_y;
+    // A band of every phase is a band of the picture: what one thread has of it, it has in other kernels too.
+    const std::int64_t band = left % whole.bands, image = left / whole.bands;
     DepthwiseParams p = whole;
     DepthwiseTask<T> task{};
     task.p = &p;

@@ -124,13 +124,28 @@ struct Steps {
 // How a block is cut into ranges of channels.
 struct Chunks {
   std::int64_t count = 0, pixel = 0;  ///< floats of a pixel
+  std::int64_t blocks = 0;            ///< register blocks of the expansion's filters
 
   Chunks() = default;
   Chunks(const ConvQuery& expand, int lanes) {
+    const std::int64_t vectors = (expand.filters + lanes - 1) / lanes;
+    cut(expand, lanes, vectors, filter_blocks(vectors, lanes));
+    // Blocks of three vectors are multiplied as fast as those of four: rather those than one range too many
+    // for one of two threads.
+    constexpr std::int64_t kVectors = 3;
+    if (lanes == 16 && count % 2 != 0 && vectors > 2 * kVectors) {
+      const Chunks whole = *this;
+      cut(expand, lanes, vectors, (vectors + kVectors - 1) / kVectors);
+      if (count % 2 != 0) *this = whole;
+    }
+  }
+
+ private:
+  void cut(const ConvQuery& expand, int lanes, std::int64_t vectors, std::int64_t cut_into) {
     // As many channels as leave room for more in the second-level cache, a register block at least; and a few
     // ranges, as they are what threads share.
     constexpr std::int64_t kFloats = 64 * 1024, kShared = 4;
-    const std::int64_t vectors = (expand.filters + lanes - 1) / lanes, blocks = filter_blocks(vectors, lanes);
+    blocks = cut_into;
     const std::int64_t most = (vectors + blocks - 1) / blocks * lanes;  // of a register block
     const std::int64_t fit = std::max<std::int64_t>(kFloats / (expand.in_h * expand.in_w) / most, 1);
     const auto work = static_cast<std::int64_t>(expand.multiply_adds()) / lanes;
@@ -207,8 +222,10 @@ double chunk_cost(Isa isa, const Parts& parts) {
   const ConvQuery middle = read_conv(parts.depthwise()), q = read_conv(parts.expand());
   const Chunks chunks(q, lanes(isa));
   const std::int64_t pixels = q.in_h * q.in_w;
-  double moved = static_cast<double>((chunks.count - 1) * q.channels * pixels +
-                                     middle.groups * middle.out_h * middle.out_w);
+  // In order, and long before it is multiplied: most of that is hidden.
+  constexpr double kShown = 0.25;
+  double moved = kShown * static_cast<double>((chunks.count - 1) * q.channels * pixels) +
+                 static_cast<double>(middle.groups * middle.out_h * middle.out_w);
   // A range that does not stay near costs more than it saves.
   if (pixels * chunks.pixel > kNearFloats) moved += 3 * static_cast<double>(q.filters * pixels);
   return middle.multiply_adds() / (0.6 * multiply_adds_per_ns(isa)) +
@@ -244,7 +261,7 @@ PreparedKernel prepare(const KernelQuery& query) {
     prepared.weight_bytes += part.weight_bytes;
   };
   if (parts.expands) {
-    keep(0, prepare_pointwise(parts.expand(), width));
+    keep(0, prepare_pointwise(parts.expand(), width, chunks.blocks));
     s.expand = static_cast<const PointwiseState*>(packed->parts[0].get());
   }
   keep(1, prepare_depthwise(parts.depthwise(), width));
@@ -274,7 +291,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.band = (units + s.bands - 1) / s.bands * s.rows;
   s.bands = (y.height + s.band - 1) / s.band;
   prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
-  prepared.thread_scratch = static_cast<std::size_t>(s.table + s.depthwise->table_floats) * sizeof(float);
+  s.state = (s.table + s.depthwise->table_floats + 15) / 16 * 16;
+  prepared.thread_scratch = static_cast<std::size_t>(s.state) * sizeof(float) + sizeof(BlockRing);
   prepared.constants_used.assign(query.inputs.size(), false);
   for (std::size_t i = ops::kBlockExpandWeights; i < query.inputs.size() && i < ops::kBlockResidual; ++i)
     prepared.constants_used[i] = true;

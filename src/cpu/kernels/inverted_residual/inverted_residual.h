@@ -26,8 +26,14 @@ struct InvertedResidualState {
   std::int64_t band, bands;      ///< a task is `band` output rows, whole steps but for the last
   std::int64_t slots, ring_row;  ///< expanded row r lies in slot r % slots
   std::int64_t between_row;      ///< a row of what is projected
-  /// Where things begin in a thread's scratch: ring, what is projected, the depthwise convolution's table.
-  std::int64_t ring, between, table;
+  /// Where things begin in a thread's scratch: ring, what is projected, the depthwise convolution's table,
+  /// and one BlockRing.
+  std::int64_t ring, between, table, state;
+};
+
+/// What a thread's ring holds: rows before `expanded` that the next step of this image needs.
+struct BlockRing {
+  std::int64_t image, expanded;
 };
 
 namespace portable {

@@ -59,6 +59,16 @@ inline void run_band(const InvertedResidualState& s, BlockStep step, float* scra
   }
 }
 
+/// Asks for a small picture, half of which another core may have written: register tiles read a few pixels at a time and would
+/// wait for each.
+inline void ask_for_picture(const InvertedResidualState& s, const float* src) {
+  constexpr std::int64_t kMost = 32 * 1024, kLine = 16;
+  const std::int64_t floats = s.depthwise->src_height * s.depthwise->src_width * s.expand->src_pixel;
+  if (floats > kMost) return;
+#pragma GCC unroll 4
+  for (std::int64_t i = 0; i < floats; i += kLine) prefetch(src + i);
+}
+
 /// One range of channels of one image.
 inline void run_chunk(const InvertedResidualState& s, const float* src, float* dst, float* scratch, std::int64_t chunk) {
   const PointwiseState& e = *s.expand;
@@ -86,16 +96,19 @@ inline void run_chunk(const InvertedResidualState& s, const float* src, float* d
 inline void run_inverted_residual(const compiler::KernelArgs& args) {
   const InvertedResidualState& s = *static_cast<const InvertedResidualState*>(args.state);
   if (s.chunks > 0) {
-    for (std::int64_t task = args.begin; task < args.end; ++task)
-      run_chunk(s, static_cast<const float*>(args.src[0]) + task / s.chunks * s.src_image,
-                static_cast<float*>(args.dst[0]) + task / s.chunks * s.dst_image, static_cast<float*>(args.thread_scratch),
-                task % s.chunks);
+    for (std::int64_t task = args.begin; task < args.end; ++task) {
+      const float* const src = static_cast<const float*>(args.src[0]) + task / s.chunks * s.src_image;
+      if (task == args.begin && !args.resumes) ask_for_picture(s, src);
+      run_chunk(s, src, static_cast<float*>(args.dst[0]) + task / s.chunks * s.dst_image,
+                static_cast<float*>(args.thread_scratch), task % s.chunks);
+    }
     return;
   }
-  std::int64_t image = -1, expanded = 0;  // rows before `expanded` that the next step needs are in the ring
+  auto& kept = *reinterpret_cast<BlockRing*>(static_cast<float*>(args.thread_scratch) + s.state);
+  BlockRing held = args.resumes ? kept : BlockRing{-1, 0};
   for (std::int64_t task = args.begin; task < args.end; ++task) {
-    if (task / s.bands != image) expanded = 0;
-    image = task / s.bands;
+    const std::int64_t image = task / s.bands;
+    if (image != held.image) held = {image, 0};
     BlockStep step;
     step.src = static_cast<const float*>(args.src[0]) + image * s.src_image;
     step.residual =
@@ -103,6 +116,7 @@ inline void run_inverted_residual(const compiler::KernelArgs& args) {
     step.dst = static_cast<float*>(args.dst[0]) + image * s.dst_image;
     step.top = task % s.bands * s.band;
     step.bottom = smaller(step.top + s.band, s.depthwise->dst_height);
-    run_band(s, step, static_cast<float*>(args.thread_scratch), expanded);
+    run_band(s, step, static_cast<float*>(args.thread_scratch), held.expanded);
   }
+  kept = held;
 }

@@ -83,7 +83,7 @@ void pack(const ConvQuery& q, int lanes, const PointwiseState& s, float* out) {
 }
 
 // Everything but the tasks.
-std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool single) {
+std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, std::int64_t blocks) {
   const ConvQuery q = read_conv(query);
   auto packed = std::make_shared<Packed>();
   PointwiseState& s = packed->state;
@@ -96,7 +96,7 @@ std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, bool s
   s.residual_bf16 = q.residual_bf16, s.gate_bf16 = q.gate_bf16;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
-  s.blocks = single ? (s.vectors + kSingleVectors - 1) / kSingleVectors : filter_blocks(s.vectors, width);
+  s.blocks = blocks;
   packed->weights = PackedFloats::packed(query, static_cast<std::size_t>(s.vectors * width * q.channels),
                                          [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
@@ -117,13 +117,18 @@ PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& p
   return prepared;
 }
 
-PreparedKernel prepare_width(const KernelQuery& query, int width) {
+// `blocks`: register blocks of filters, or 0 for the fewest.
+PreparedKernel prepare_width(const KernelQuery& query, int width, std::int64_t blocks = 0) {
   const ConvQuery q = read_conv(query);
-  constexpr std::int64_t kChunkFloats = 8192;
-  std::shared_ptr<Packed> packed = prepare_both(query, width, false);
+  const std::int64_t vectors = (q.filters + width - 1) / width, fewest = filter_blocks(vectors, width);
+  // Filters of a register block are used a slice of channels at a time, so that they stay near. In the
+  // second-level cache where vectors are wide: 64 filters come from there as fast as they are multiplied, and
+  // sums that leave their registers less often are worth more.
+  const std::int64_t near = width == 16 ? 64 * 1024 : 8 * 1024;
+  std::shared_ptr<Packed> packed = prepare_both(query, width, blocks > 0 ? blocks : fewest);
   PointwiseState& s = packed->state;
-  const std::int64_t widest = (s.vectors + s.blocks - 1) / s.blocks * width;
-  const std::int64_t chunks = (q.channels * widest + kChunkFloats - 1) / kChunkFloats;
+  const std::int64_t widest = (vectors + fewest - 1) / fewest * width;
+  const std::int64_t chunks = (q.channels * widest + near - 1) / near;
   s.chunk = (q.channels + chunks - 1) / chunks;
   // Partial sums wait in the output, which is to hold floats then.
   if (s.dst_bf16 || s.residual_bf16) s.chunk = q.channels;
@@ -154,7 +159,9 @@ PreparedKernel prepare(const KernelQuery& query) {
 template <Isa kIsa>
 PreparedKernel prepare_single(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
-  std::shared_ptr<Packed> packed = prepare_both(query, lanes(kIsa), true);
+  const std::int64_t vectors = (q.filters + lanes(kIsa) - 1) / lanes(kIsa);
+  std::shared_ptr<Packed> packed =
+      prepare_both(query, lanes(kIsa), (vectors + kSingleVectors - 1) / kSingleVectors);
   PreparedKernel prepared = finish(query, packed, q.batch * packed->state.blocks);
   if (q.src_bf16) prepared.thread_scratch = static_cast<std::size_t>(q.channels) * sizeof(float);
   return prepared;
@@ -198,8 +205,8 @@ const char* check_pointwise_rows(const KernelQuery& query) {
   return can_run_rows(query, Storage::f32, false);
 }
 
-compiler::PreparedKernel prepare_pointwise(const KernelQuery& query, int lanes) {
-  return prepare_width(query, lanes);
+compiler::PreparedKernel prepare_pointwise(const KernelQuery& query, int lanes, std::int64_t blocks) {
+  return prepare_width(query, lanes, blocks);
 }
 
 }  // namespace saccade::cpu

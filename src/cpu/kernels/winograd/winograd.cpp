@@ -106,10 +106,17 @@ std::int64_t tile_floats(std::int64_t channels, std::int64_t depth) {
 constexpr std::int64_t kStageFloats = 3 * 1024 * 1024;
 
 WinogradOrder order_of(std::int64_t positions, const WinogradState& s, std::int64_t tile_step, int width) {
-  if (positions * s.channels * s.filters <= kNearFloats) return WinogradOrder::blocks;
+  const std::int64_t filters = positions * s.channels * s.filters;
+  const bool few = positions * s.tile_count * s.vectors * width <= kStageFloats;
+  if (filters <= kNearFloats) {
+    // Each thread would read all filters for each block of tiles. What is shared instead is half of them at
+    // most.
+    constexpr std::int64_t kOwnFloats = 1024 * 1024;
+    const bool less = 2 * s.tile_count * (s.channels + s.filters) <= s.channels * s.filters;
+    return few && less && filters > kOwnFloats ? WinogradOrder::positions : WinogradOrder::blocks;
+  }
   // In stages, filters are read once for each of so many groups of tiles.
   const std::int64_t readings = (positions * s.tile_count * tile_step + kStageFloats - 1) / kStageFloats;
-  const bool few = positions * s.tile_count * s.vectors * width <= kStageFloats;
   return few && readings > 1 ? WinogradOrder::positions : WinogradOrder::stages;
 }
 
