@@ -22,6 +22,8 @@ struct Product {
 /// Lines asked for each time.
 constexpr int kAheadLines = 1;
 constexpr std::int64_t kLineFloats = 16;
+/// Vectors of a line.
+constexpr int kSumVectors = 16 / kLanes;
 
 /// `repeat` register tiles, one behind the other. Moves x, sums and ahead on.
 template <int M, int N>
@@ -39,6 +41,11 @@ void product_tiles(Product& p, std::int64_t repeat) {
       q[g] = p.x + 3 * g * p.row;
       asm("" : "+r"(q[g]));  // keep a third of M pointers
     }
+    // Sums wait beyond the second-level cache: asked for before the products, they are there behind them.
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+      for (int n = 0; n < N; n += kSumVectors) prefetch(p.sums + m * p.sums_step + n * kLanes);
     const float* w = p.w;
     const float* const end = w + p.length * (N * kLanes);
     const float *ahead = p.ahead, *x_ahead = p.x_ahead;

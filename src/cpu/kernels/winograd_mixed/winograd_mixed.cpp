@@ -233,7 +233,7 @@ void pack(const ConvQuery& q, int lanes, const Packed& p, float* packed) {
 
 // Where the operands of each position lie, and its rows in near-equal tasks.
 void place(std::int64_t row_floats, std::int64_t sum_floats, Packed& p) {
-  constexpr std::int64_t kTaskRows = 192, kSkew = 16;  // no two positions at the same place of a page
+  constexpr std::int64_t kTaskRows = 96, kSkew = 16;  // no two positions at the same place of a page
   MixedState& s = p.state;
   std::int64_t sums = 0;
   for (std::int64_t y = 0; y < s.y.filters; ++y)

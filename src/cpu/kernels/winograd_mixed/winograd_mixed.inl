@@ -48,8 +48,8 @@ inline std::int64_t rows_of(const MixedState& s, std::int64_t position) {
 /// Channels [begin, end) of a tile, which lie in one slice: `at` says where its pixels are, `to` where the slice's products go.
 template <bool kWhole, class T>
 inline void gather_channels(const MixedTile& tile, const T* const (&at)[kMixedSide][kMixedSide], std::int64_t ahead,
-                            float* const (&to)[kMixedSide][kMixedSide], std::int64_t begin, std::int64_t end,
-                            std::int64_t slice) {
+                            float* const (&to)[kMixedSide][kMixedSide], const std::int64_t (&to_ahead)[kMixedSide],
+                            std::int64_t begin, std::int64_t end, std::int64_t slice) {
   constexpr std::int64_t kLineChannels = 64 / static_cast<std::int64_t>(sizeof(T));
   const int inputs_x = mixed_inputs(tile.x->kind), products_y = tile.products_y;
   const MixedKind kind_y = tile.y->kind, kind_x = tile.x->kind;
@@ -72,7 +72,11 @@ inline void gather_channels(const MixedTile& tile, const T* const (&at)[kMixedSi
     for (int k = 0; k < products_y; ++k) {
       const auto column = [&](int j) __attribute__((always_inline)) { return columns[j][k]; };
       transform_inputs(kind_x, column,
-                       [&](int n, Vec v) __attribute__((always_inline)) { store(to[k][n] + (c - slice), v); });
+                       [&](int n, Vec v) __attribute__((always_inline)) {
+                         float* const at_product = to[k][n] + (c - slice);
+                         prefetch(at_product + to_ahead[n]);
+                         store(at_product, v);
+                       });
     }
   }
 }
@@ -101,9 +105,11 @@ inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number,
         const std::int64_t position = tile.position[i][j];
         to[i][j] = inputs + s.inputs_at[position] + (slice - stage.channel) * rows_of(s, position) + tile.row[i][j] * row;
       }
+    std::int64_t to_ahead[kMixedSide];
+    for (int j = 0; j < tile.products_x; ++j) to_ahead[j] = last ? 0 : (tile.x[1].rows[j] - tile.x->rows[j]) * row;
     const std::int64_t whole = slice + (stop - slice) / kLanes * kLanes;
-    if (slice < whole) gather_channels<true>(tile, at, ahead, to, slice, whole, slice);
-    if (whole < stop) gather_channels<false>(tile, at, ahead, to, whole, stop, slice);
+    if (slice < whole) gather_channels<true>(tile, at, ahead, to, to_ahead, slice, whole, slice);
+    if (whole < stop) gather_channels<false>(tile, at, ahead, to, to_ahead, whole, stop, slice);
   }
 }
 
