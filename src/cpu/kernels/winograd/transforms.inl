@@ -1,4 +1,5 @@
-// The transforms of one axis of a tile. Included inside the namespace of each instruction set, after points.inl.
+// The transforms of one axis of a tile. Included inside the namespace of each instruction set, after
+// points.inl.
 
 /// a + factor x; factors 0, 1 and -1 are known when compiling.
 [[gnu::always_inline]] inline Vec add_scaled(Vec a, Vec x, double factor) {

@@ -1,8 +1,7 @@
-#include "cpu/simd/avx512.h"
-
 #include "cpu/kernels/tile/tile.h"
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/winograd_mixed/winograd_mixed.h"
+#include "cpu/simd/avx512.h"
 
 namespace saccade::cpu::avx512 {
 namespace {

@@ -1,13 +1,16 @@
-// One axis of a tile, of every kind. Included inside the namespace of each instruction set, after winograd/transforms.inl.
+// One axis of a tile, of every kind. Included inside the namespace of each instruction set, after
+// winograd/transforms.inl.
 //
-// F(6) takes eight points: 0, the pairs +-p0, +-p1 and +-p2, infinity. F(5) leaves 0 out, F(4) the pair +-p1; filters are scaled
-// as for F(6), and what that changes is made good here.
+// F(6) takes eight points: 0, the pairs +-p0, +-p1 and +-p2, infinity. F(5) leaves 0 out, F(4) the pair +-p1;
+// filters are scaled as for F(6), and what that changes is made good here.
 //
-// With d and y of a phase of n pixels among zeros, y = T d, where T has g1 on its diagonal, g2 above and g0 below.
+// With d and y of a phase of n pixels among zeros, y = T d, where T has g1 on its diagonal, g2 above and g0
+// below.
 //   n = 2: y0 = g1 (d0 + d1) + (g2 - g1) d1 and y1 = g1 (d0 + d1) + (g0 - g1) d0.
-//   n = 3: with s = (g0 + g2) / 2 and h = (g2 - g0) / 2, the symmetric part of T has the eigenvectors (1, 0, -1) and
-//          (1, +-sqrt(2), 1) and the eigenvalues g1 and g1 +- sqrt(2) s, whatever the filter; the rest is h d1 to y0, -h d1 to
-//          y2 and h (d2 - d0) to y1. So all numbers stay as large as they are.
+//   n = 3: with s = (g0 + g2) / 2 and h = (g2 - g0) / 2, the symmetric part of T has the eigenvectors (1, 0,
+//   -1) and
+//          (1, +-sqrt(2), 1) and the eigenvalues g1 and g1 +- sqrt(2) s, whatever the filter; the rest is h
+//          d1 to y0, -h d1 to y2 and h (d2 - d0) to y1. So all numbers stay as large as they are.
 
 using SixPoints = WinogradPoints<6>;
 
@@ -50,7 +53,8 @@ constexpr double kRootOf2 = 1.41421356237309504880;
       from = 1;
     }
 #pragma GCC unroll 4
-    for (int k = from; k < 3; ++k) a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], SixPoints::kTable.power[k][i]);
+    for (int k = from; k < 3; ++k)
+      a = add_scaled(a, i % 2 == 1 ? odd[k] : even[k], SixPoints::kTable.power[k][i]);
     y[i] = a;
   }
 }
@@ -69,7 +73,8 @@ constexpr double kRootOf2 = 1.41421356237309504880;
 }
 
 [[gnu::always_inline]] inline void transform_output_4(const Vec (&m)[6], Vec (&y)[4]) {
-  constexpr double a = SixPoints::point(0), b = SixPoints::point(2), left_out = SixPoints::point(1) * SixPoints::point(1);
+  constexpr double a = SixPoints::point(0), b = SixPoints::point(2),
+                   left_out = SixPoints::point(1) * SixPoints::point(1);
   constexpr double scale_a = a * a - left_out, scale_b = b * b - left_out;
   const Vec even_a = m[1] + m[2], odd_a = m[1] - m[2], even_b = m[3] + m[4], odd_b = m[3] - m[4];
   const auto both = [](Vec first, double f, Vec second, double g) __attribute__((always_inline)) {
@@ -81,11 +86,14 @@ constexpr double kRootOf2 = 1.41421356237309504880;
   y[3] = both(odd_a, scale_a * a * a * a, odd_b, scale_b * b * b * b) + m[5];
 }
 
-/// What the products of a segment take: load(i) is its i-th input, put(k, v) takes the factor of the k-th product.
+/// What the products of a segment take: load(i) is its i-th input, put(k, v) takes the factor of the k-th
+/// product.
 template <class Load, class Put>
 [[gnu::always_inline]] inline void transform_inputs(MixedKind kind, Load load, Put put) {
   switch (kind) {
-    case MixedKind::one: put(0, load(0)); break;
+    case MixedKind::one:
+      put(0, load(0));
+      break;
     case MixedKind::two: {
       const Vec d0 = load(0), d1 = load(1);
       put(0, d0 + d1);
@@ -130,6 +138,15 @@ template <class Load, class Put>
       for (int k = 0; k < 8; ++k) put(k, v[k]);
       break;
     }
+    case MixedKind::eight: {
+      Vec d[10], v[10];
+#pragma GCC unroll 10
+      for (int i = 0; i < 10; ++i) d[i] = load(i);
+      transform_input<8>(d, v);
+#pragma GCC unroll 10
+      for (int k = 0; k < 10; ++k) put(k, v[k]);
+      break;
+    }
   }
 }
 
@@ -137,7 +154,9 @@ template <class Load, class Put>
 template <class Load, class Put>
 [[gnu::always_inline]] inline void transform_outputs(MixedKind kind, Load load, Put put) {
   switch (kind) {
-    case MixedKind::one: put(0, load(0)); break;
+    case MixedKind::one:
+      put(0, load(0));
+      break;
     case MixedKind::two: {
       const Vec both = load(0);
       put(0, both + load(2));
@@ -177,6 +196,15 @@ template <class Load, class Put>
       transform_output<6>(m, y);
 #pragma GCC unroll 8
       for (int i = 0; i < 6; ++i) put(i, y[i]);
+      break;
+    }
+    case MixedKind::eight: {
+      Vec m[10], y[8];
+#pragma GCC unroll 10
+      for (int k = 0; k < 10; ++k) m[k] = load(k);
+      transform_output<8>(m, y);
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) put(i, y[i]);
       break;
     }
   }

@@ -23,7 +23,8 @@ using compiler::PreparedKernel;
 
 #include "cpu/kernels/winograd/points.inl"
 
-// Transformed filters by name: of a whole phase, and of the points of F(6).
+// Transformed filters by name: of a whole phase; of the points of F(6), and of F(8), they are numbers.
+enum FilterSet { kWhole, kSix, kEight };
 enum WholeFilter { kMiddle, kLessBelow, kLessAbove, kPlus, kMinus, kHalf, kWholeFilters };
 
 constexpr int kFiltersOf[kMixedKinds][kMixedSide] = {
@@ -33,32 +34,48 @@ constexpr int kFiltersOf[kMixedKinds][kMixedSide] = {
     {0, 1, 2, 5, 6, 7},
     {1, 2, 3, 4, 5, 6, 7},
     {0, 1, 2, 3, 4, 5, 6, 7},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
 };
 
 // What three taps of an axis count in a transformed filter; see axis.inl.
 using Taps = std::array<double, 3>;
-Taps taps_of(bool whole, int filter) {
-  if (!whole) {
-    using Points = WinogradPoints<6>;
-    return {Points::filter(filter, 0), Points::filter(filter, 1), Points::filter(filter, 2)};
-  }
+template <int M>
+Taps taps_at(int point) {
+  using Points = WinogradPoints<M>;
+  return {Points::filter(point, 0), Points::filter(point, 1), Points::filter(point, 2)};
+}
+Taps taps_of(FilterSet set, int filter) {
+  if (set == kSix) return taps_at<6>(filter);
+  if (set == kEight) return taps_at<8>(filter);
   const double root = std::sqrt(2.0) / 8;
   switch (filter) {
-    case kMiddle: return {0, 1, 0};
-    case kLessBelow: return {1, -1, 0};
-    case kLessAbove: return {0, -1, 1};
-    case kPlus: return {root, 0.25, root};
-    case kMinus: return {-root, 0.25, -root};
-    default: return {-0.5, 0, 0.5};
+    case kMiddle:
+      return {0, 1, 0};
+    case kLessBelow:
+      return {1, -1, 0};
+    case kLessAbove:
+      return {0, -1, 1};
+    case kPlus:
+      return {root, 0.25, root};
+    case kMinus:
+      return {-root, 0.25, -root};
+    default:
+      return {-0.5, 0, 0.5};
   }
 }
 
 // An axis of the picture, and of the convolution.
 struct AxisQuery {
   std::int64_t in, out, dilation, pad;
+  bool eights;  // F(8) is exact enough
 };
-AxisQuery rows_of(const ConvQuery& q) { return {q.in_h, q.out_h, q.dilation_h, q.pad_top}; }
-AxisQuery columns_of(const ConvQuery& q) { return {q.in_w, q.out_w, q.dilation_w, q.pad_left}; }
+// Rounding to bfloat16 costs a hundred times as much as F(8) errs.
+AxisQuery rows_of(const ConvQuery& q) {
+  return {q.in_h, q.out_h, q.dilation_h, q.pad_top, q.src_bf16 || q.dst_bf16};
+}
+AxisQuery columns_of(const ConvQuery& q) {
+  return {q.in_w, q.out_w, q.dilation_w, q.pad_left, q.src_bf16 || q.dst_bf16};
+}
 
 // Whether each phase is a segment with nothing but padding around it.
 bool is_whole(const AxisQuery& a) { return a.in == a.out && a.pad == a.dilation && a.out <= 3 * a.dilation; }
@@ -69,7 +86,8 @@ std::vector<MixedKind> cut_phase(std::int64_t outputs) {
   const std::int64_t most = outputs / 4 + 1;
   for (std::int64_t four = 0; four <= std::min<std::int64_t>(most, 6); ++four)
     for (std::int64_t five = 0; five <= std::min<std::int64_t>(most, 6); ++five) {
-      const std::int64_t left = std::max<std::int64_t>(outputs - 4 * four - 5 * five, 0), six = (left + 5) / 6;
+      const std::int64_t left = std::max<std::int64_t>(outputs - 4 * four - 5 * five, 0),
+                         six = (left + 5) / 6;
       const std::int64_t products = 6 * four + 7 * five + 8 * six;
       if (products < least) least = products, best[0] = six, best[1] = five, best[2] = four;
     }
@@ -77,6 +95,22 @@ std::vector<MixedKind> cut_phase(std::int64_t outputs) {
   kinds.insert(kinds.end(), static_cast<std::size_t>(best[1]), MixedKind::five);
   kinds.insert(kinds.end(), static_cast<std::size_t>(best[2]), MixedKind::four);
   return kinds;
+}
+
+// Outputs of a phase.
+std::int64_t phase_outputs(const AxisQuery& a, std::int64_t phase) {
+  return (a.out - phase + a.dilation - 1) / a.dilation;
+}
+
+// The filters that an axis takes the fewest products with.
+FilterSet filter_set(const AxisQuery& a) {
+  if (is_whole(a)) return kWhole;
+  std::int64_t six = 0, eight = 0;
+  for (std::int64_t phase = 0; phase < std::min(a.dilation, a.out); ++phase) {
+    for (const MixedKind kind : cut_phase(phase_outputs(a, phase))) six += mixed_products(kind);
+    eight += (phase_outputs(a, phase) + 7) / 8 * mixed_products(MixedKind::eight);
+  }
+  return a.eights && eight < six ? kEight : kSix;
 }
 
 struct Axis {
@@ -88,20 +122,27 @@ struct Axis {
 
 Axis cut_axis(const AxisQuery& a) {
   Axis axis;
-  const bool whole = is_whole(a);
+  const FilterSet set = filter_set(a);
   for (std::int64_t phase = 0; phase < std::min(a.dilation, a.out); ++phase) {
-    const std::int64_t outputs = (a.out - phase + a.dilation - 1) / a.dilation;
+    const std::int64_t outputs = phase_outputs(a, phase);
     std::vector<MixedKind> kinds;
-    if (whole)
-      kinds = {static_cast<MixedKind>(outputs - 1)};
-    else
-      kinds = cut_phase(outputs);
+    switch (set) {
+      case kWhole:
+        kinds = {static_cast<MixedKind>(outputs - 1)};
+        break;
+      case kSix:
+        kinds = cut_phase(outputs);
+        break;
+      case kEight:
+        kinds.assign(static_cast<std::size_t>((outputs + 7) / 8), MixedKind::eight);
+        break;
+    }
     std::int64_t done = 0;
     for (const MixedKind kind : kinds) {
       MixedSegment s{};
       const std::int64_t output = phase + done * a.dilation;
       s.output = static_cast<std::int32_t>(output);
-      s.input = static_cast<std::int32_t>(whole ? output : output - a.pad);
+      s.input = static_cast<std::int32_t>(set == kWhole ? output : output - a.pad);
       s.outputs = static_cast<std::int32_t>(std::min<std::int64_t>(mixed_outputs(kind), outputs - done));
       s.kind = kind;
       axis.segments.push_back(s);
@@ -119,7 +160,7 @@ Axis cut_axis(const AxisQuery& a) {
       std::int32_t& n = number[static_cast<std::size_t>(filter)];
       if (n < 0) {
         n = static_cast<std::int32_t>(axis.filters.size());
-        axis.filters.push_back(taps_of(whole, filter));
+        axis.filters.push_back(taps_of(set, filter));
       }
       state.filter[kind][k] = n;
       s.rows[k] = static_cast<std::int32_t>(state.rows[n]++);
@@ -171,12 +212,14 @@ const char* can_run(const KernelQuery& query) {
   if (q.stride_h != 1 || q.stride_w != 1) return "stride is not 1";
   if (q.groups != 1) return "grouped";
   if (q.channels < 8 || q.filters < 8) return "fewer than 8 channels or filters";
-  if (is_short(q) != kShort) return kShort ? "phases of more than three pixels" : "phases of up to three pixels";
+  if (is_short(q) != kShort)
+    return kShort ? "phases of more than three pixels" : "phases of up to three pixels";
   // Sums of the direct convolution times about the products a pixel.
   if (q.out_h * q.out_w * q.filters > kMostSums) return "too many sums to be shared";
   const AxisSize y = size_of(rows_of(q)), x = size_of(columns_of(q));
   if (y.products * x.products * (q.filters + 15) / 16 * 16 > kMostSums) return "too many sums to be shared";
-  if (!has_packed(query) && whole_numbers(*query.constants[1])) return "weights are whole numbers, sums are to be exact";
+  if (!has_packed(query) && whole_numbers(*query.constants[1]))
+    return "weights are whole numbers, sums are to be exact";
   return nullptr;
 }
 
@@ -184,20 +227,25 @@ template <Isa kIsa, Storage kStorage>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const bool exact = is_short(q);
-  if (!exact && kStorage == Storage::f32 && std::min(q.channels, q.filters) < kWideChannels) return kLessExact;
+  if (!exact && kStorage == Storage::f32 && std::min(q.channels, q.filters) < kWideChannels)
+    return kLessExact;
   const std::int64_t width = lanes(kIsa);
-  const auto padded = [width](std::int64_t n) { return static_cast<double>((n + width - 1) / width * width); };
+  const auto padded = [width](std::int64_t n) {
+    return static_cast<double>((n + width - 1) / width * width);
+  };
   const AxisSize y = size_of(rows_of(q)), x = size_of(columns_of(q));
   const auto rows = static_cast<double>(y.products * x.products);
   const double rate = multiply_adds_per_ns(kIsa);
-  const double efficiency = 0.88 * static_cast<double>(q.channels) / (static_cast<double>(q.channels) + 10);
+  // Filters are read once, in time: products come closer to the dense rate than where each block reads them.
+  const double efficiency = 0.95 * static_cast<double>(q.channels) / (static_cast<double>(q.channels) + 10);
   const double products = rows * static_cast<double>(q.channels) * padded(q.filters) / (efficiency * rate);
   const double transforms = rows * (exact ? 10 : 14) * (padded(q.channels) + padded(q.filters)) / rate;
-  // Filters beyond the caches come from memory, and take a multiple of the model's own.
-  constexpr double kCached = 16e6, kMemoryBytesPerNs = 10;
-  const double bytes = static_cast<double>(y.filters * x.filters * q.channels) * padded(q.filters) * sizeof(float);
-  const double filters = bytes < kCached ? bytes / bytes_per_ns(kIsa) : bytes / kMemoryBytesPerNs;
-  return static_cast<double>(q.batch) * (products + transforms + filters + storage_ns(q, kIsa, 2));
+  const double filters =
+      static_cast<double>(y.filters * x.filters * q.channels) * padded(q.filters) * sizeof(float);
+  // Transformed inputs and sums are written and read beyond the second-level cache.
+  const double shared = 1.5 * rows * (padded(q.channels) + padded(q.filters)) * sizeof(float);
+  return static_cast<double>(q.batch) *
+         (products + transforms + (filters + shared) / bytes_per_ns(kIsa) + storage_ns(q, kIsa, 2));
 }
 
 void pack(const ConvQuery& q, int lanes, const Packed& p, float* packed) {
@@ -212,7 +260,8 @@ void pack(const ConvQuery& q, int lanes, const Packed& p, float* packed) {
     const std::int64_t step = f1 - f0, position_step = (p1 - p0) * q.channels;
     for (std::int64_t c = 0; c < q.channels; ++c) {
       const std::int64_t slice = c / depth * depth, length = std::min(q.channels - slice, depth);
-      float* to = packed + p0 * positions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
+      float* to =
+          packed + p0 * positions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
       for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f, ++to) {
         const float* w = q.weights + (f * q.channels + c) * 9;
         float* at = to;
@@ -274,8 +323,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   constexpr std::int64_t kPanelFilters = 256;
   s.panels = std::min(s.blocks, (s.vectors * width + kPanelFilters - 1) / kPanelFilters);
   const std::int64_t positions = s.y.filters * s.x.filters, rows = packed->y.products * packed->x.products;
-  packed->weights = PackedFloats::packed(query, static_cast<std::size_t>(positions * q.channels * s.vectors * width),
-                                         [&](PackedFloats& weights) { pack(q, width, *packed, weights.data()); });
+  packed->weights =
+      PackedFloats::packed(query, static_cast<std::size_t>(positions * q.channels * s.vectors * width),
+                           [&](PackedFloats& weights) { pack(q, width, *packed, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
@@ -316,7 +366,15 @@ constexpr std::uint32_t kInPlace = 1u << 3;
 
 template <Isa kIsa, Storage kStorage, bool kShort, Isa kPrepared = kIsa>
 constexpr KernelDesc desc(std::string_view name, compiler::KernelFn fn) {
-  return {name, "Conv", kIsa, false, can_run<kStorage, kShort>, cost<kIsa, kStorage>, prepare<kPrepared>, fn, kInPlace,
+  return {name,
+          "Conv",
+          kIsa,
+          false,
+          can_run<kStorage, kShort>,
+          cost<kIsa, kStorage>,
+          prepare<kPrepared>,
+          fn,
+          kInPlace,
           kShort || kStorage == Storage::bf16 ? 1 : kErrorOf6};
 }
 

@@ -1,8 +1,10 @@
-// Winograd convolution, 3x3, of tiles of several sizes, channels last, stride 1, any dilation. Plain: kernel units include this.
+// Winograd convolution, 3x3, of tiles of several sizes, channels last, stride 1, any dilation. Plain: kernel
+// units include this.
 //
-// Rows of a picture (of a phase of it, where dilated) are cut into segments of one to six outputs, each of a kind that takes as
-// few products as its size allows; columns likewise; a tile is a segment of rows times one of columns. Kinds share transformed
-// filters, since they evaluate polynomials at the same points: all products with one transformed filter are one matrix product.
+// Rows of a picture (of a phase of it, where dilated) are cut into segments of one to eight outputs, each of
+// a kind that takes as few products as its size allows; columns likewise; a tile is a segment of rows times
+// one of columns. Kinds share transformed filters, since they evaluate polynomials at the same points: all
+// products with one transformed filter are one matrix product.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +14,17 @@
 
 namespace saccade::cpu {
 
-/// A segment by its outputs. Those of up to three are whole phases, with nothing but padding around them: one product, three or
-/// five. Larger ones are F(4), F(5) and F(6): six, seven or eight products of two inputs more than outputs.
-enum class MixedKind : std::uint8_t { one, two, three, four, five, six };
-inline constexpr int kMixedKinds = 6;
+/// A segment by its outputs. Those of up to three are whole phases, with nothing but padding around them: one
+/// product, three or five. Larger ones are F(4), F(5) and F(6): six, seven or eight products of two inputs
+/// more than outputs. F(8), ten products, is for operands of bfloat16, and for axes of its own.
+enum class MixedKind : std::uint8_t { one, two, three, four, five, six, eight };
+inline constexpr int kMixedKinds = 7;
 /// Most products of a segment, and inputs; filters after the transform of one axis.
-inline constexpr int kMixedSide = 8;
+inline constexpr int kMixedSide = 10;
 
-[[gnu::always_inline]] constexpr int mixed_outputs(MixedKind kind) { return static_cast<int>(kind) + 1; }
+[[gnu::always_inline]] constexpr int mixed_outputs(MixedKind kind) {
+  return kind == MixedKind::eight ? 8 : static_cast<int>(kind) + 1;
+}
 [[gnu::always_inline]] constexpr bool is_whole_phase(MixedKind kind) { return kind <= MixedKind::three; }
 [[gnu::always_inline]] constexpr int mixed_inputs(MixedKind kind) {
   return mixed_outputs(kind) + (is_whole_phase(kind) ? 0 : 2);
@@ -39,8 +44,8 @@ struct MixedSegment {
 /// Rows or columns of the picture.
 struct MixedAxis {
   const MixedSegment* segments;
-  std::int64_t count, dilation, filters;  ///< filters: transformed ones
-  std::int64_t rows[kMixedSide];          ///< products of all segments with each filter
+  std::int64_t count, dilation, filters;         ///< filters: transformed ones
+  std::int64_t rows[kMixedSide];                 ///< products of all segments with each filter
   std::int32_t filter[kMixedKinds][kMixedSide];  ///< of the products of a kind
 };
 
@@ -66,7 +71,8 @@ struct MixedState {
   const float* zeros;  ///< `channels` of them
 
   std::int64_t stage_channels, stages;  ///< inputs are transformed so many channels at a time
-  /// Of each position, in floats: where its transformed inputs start, [slice][row][channel], and its sums, [row][filter].
+  /// Of each position, in floats: where its transformed inputs start, [slice][row][channel], and its sums,
+  /// [row][filter].
   const std::int64_t *inputs_at, *sums_at;
   std::int64_t input_floats;  ///< of all transformed inputs; sums follow
   const MixedTask* tasks;     ///< of the multiplying phases

@@ -1,6 +1,6 @@
-// Winograd convolution of tiles of several sizes; included inside the namespace of each instruction set. Phases of an image:
-// 2i transforms the channels of stage i of all tiles, 2i + 1 multiplies them, position by position, and adds to the sums of
-// stages before; the last transforms the sums.
+// Winograd convolution of tiles of several sizes; included inside the namespace of each instruction set.
+// Phases of an image: 2i transforms the channels of stage i of all tiles, 2i + 1 multiplies them, position by
+// position, and adds to the sums of stages before; the last transforms the sums.
 
 #include "cpu/kernels/epilogue.inl"
 #include "cpu/kernels/winograd/points.inl"
@@ -45,11 +45,13 @@ inline std::int64_t rows_of(const MixedState& s, std::int64_t position) {
   return s.y.rows[position / s.x.filters] * s.x.rows[position % s.x.filters];
 }
 
-/// Channels [begin, end) of a tile, which lie in one slice: `at` says where its pixels are, `to` where the slice's products go.
+/// Channels [begin, end) of a tile, which lie in one slice: `at` says where its pixels are, `to` where the
+/// slice's products go.
 template <bool kWhole, class T>
-inline void gather_channels(const MixedTile& tile, const T* const (&at)[kMixedSide][kMixedSide], std::int64_t ahead,
-                            float* const (&to)[kMixedSide][kMixedSide], const std::int64_t (&to_ahead)[kMixedSide],
-                            std::int64_t begin, std::int64_t end, std::int64_t slice) {
+inline void gather_channels(const MixedTile& tile, const T* const (&at)[kMixedSide][kMixedSide],
+                            std::int64_t ahead, float* const (&to)[kMixedSide][kMixedSide],
+                            const std::int64_t (&to_ahead)[kMixedSide], std::int64_t begin, std::int64_t end,
+                            std::int64_t slice) {
   constexpr std::int64_t kLineChannels = 64 / static_cast<std::int64_t>(sizeof(T));
   const int inputs_x = mixed_inputs(tile.x->kind), products_y = tile.products_y;
   const MixedKind kind_y = tile.y->kind, kind_x = tile.x->kind;
@@ -66,24 +68,26 @@ inline void gather_channels(const MixedTile& tile, const T* const (&at)[kMixedSi
         if constexpr (kWhole) return load(p);
         return load_first(p, some);
       };
-      transform_inputs(kind_y, pixel, [&](int k, Vec v) __attribute__((always_inline)) { columns[j][k] = v; });
+      transform_inputs(
+          kind_y, pixel, [&](int k, Vec v) __attribute__((always_inline)) { columns[j][k] = v; });
     }
 #pragma GCC unroll 1
     for (int k = 0; k < products_y; ++k) {
       const auto column = [&](int j) __attribute__((always_inline)) { return columns[j][k]; };
-      transform_inputs(kind_x, column,
-                       [&](int n, Vec v) __attribute__((always_inline)) {
-                         float* const at_product = to[k][n] + (c - slice);
-                         prefetch(at_product + to_ahead[n]);
-                         store(at_product, v);
-                       });
+      transform_inputs(
+          kind_x, column, [&](int n, Vec v) __attribute__((always_inline)) {
+            float* const at_product = to[k][n] + (c - slice);
+            prefetch(at_product + to_ahead[n]);
+            store(at_product, v);
+          });
     }
   }
 }
 
 /// Transforms the inputs of one tile.
 template <class T>
-inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number, MixedStage stage, float* inputs) {
+inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number, MixedStage stage,
+                         float* inputs) {
   const MixedTile tile = tile_at(s, number);
   const int inputs_y = mixed_inputs(tile.y->kind), inputs_x = mixed_inputs(tile.x->kind);
   const T* at[kMixedSide][kMixedSide];  // [column][row]
@@ -103,10 +107,12 @@ inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number,
     for (int i = 0; i < tile.products_y; ++i)
       for (int j = 0; j < tile.products_x; ++j) {
         const std::int64_t position = tile.position[i][j];
-        to[i][j] = inputs + s.inputs_at[position] + (slice - stage.channel) * rows_of(s, position) + tile.row[i][j] * row;
+        to[i][j] = inputs + s.inputs_at[position] + (slice - stage.channel) * rows_of(s, position) +
+                   tile.row[i][j] * row;
       }
     std::int64_t to_ahead[kMixedSide];
-    for (int j = 0; j < tile.products_x; ++j) to_ahead[j] = last ? 0 : (tile.x[1].rows[j] - tile.x->rows[j]) * row;
+    for (int j = 0; j < tile.products_x; ++j)
+      to_ahead[j] = last ? 0 : (tile.x[1].rows[j] - tile.x->rows[j]) * row;
     const std::int64_t whole = slice + (stop - slice) / kLanes * kLanes;
     if (slice < whole) gather_channels<true>(tile, at, ahead, to, to_ahead, slice, whole, slice);
     if (whole < stop) gather_channels<false>(tile, at, ahead, to, to_ahead, whole, stop, slice);
@@ -114,15 +120,18 @@ inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number,
 }
 
 /// The sums of some rows of a position, of the channels of a stage, added to those of stages before.
-inline void multiply_mixed(const MixedState& s, const MixedTask& task, MixedStage stage, const float* inputs, float* sums) {
-  const std::int64_t positions = s.y.filters * s.x.filters, position = task.position, all = rows_of(s, position);
+inline void multiply_mixed(const MixedState& s, const MixedTask& task, MixedStage stage, const float* inputs,
+                           float* sums) {
+  const std::int64_t positions = s.y.filters * s.x.filters, position = task.position,
+                     all = rows_of(s, position);
   Product p{};
   p.sums_step = s.vectors * kLanes;
   for (std::int64_t panel = 0; panel < s.panels; ++panel) {
     const std::int64_t b0 = s.blocks * panel / s.panels, b1 = s.blocks * (panel + 1) / s.panels;
     const std::int64_t first = s.vectors * b0 / s.blocks, width = s.vectors * b1 / s.blocks - first;
     const float* w =
-        s.weights + (first * positions * s.channels + width * (position * s.channels + stage.channel)) * kLanes;
+        s.weights +
+        (first * positions * s.channels + width * (position * s.channels + stage.channel)) * kLanes;
     for (std::int64_t c = 0; c < stage.channels; c += kDepth) {
       p.length = smaller(stage.channels - c, kDepth);
       p.row = slice_row(stage.channels - c, kDepth);
@@ -146,7 +155,8 @@ inline void multiply_mixed(const MixedState& s, const MixedTask& task, MixedStag
 
 /// Transforms the sums of one tile and stores its outputs.
 template <class Residual, class Result>
-inline void scatter_mixed(const MixedState& s, std::int64_t number, const float* sums, const Residual* residual, Result* dst) {
+inline void scatter_mixed(const MixedState& s, std::int64_t number, const float* sums,
+                          const Residual* residual, Result* dst) {
   const MixedTile tile = tile_at(s, number);
   const float* at[kMixedSide][kMixedSide];  // [column][row]
   const std::int64_t width = s.vectors * kLanes;
@@ -173,13 +183,15 @@ inline void scatter_mixed(const MixedState& s, std::int64_t number, const float*
         if (line) prefetch(p + kLineFloats);
         return load(p);
       };
-      transform_outputs(kind_y, sum, [&](int i, Vec v) __attribute__((always_inline)) { half[j][i] = v; });
+      transform_outputs(
+          kind_y, sum, [&](int i, Vec v) __attribute__((always_inline)) { half[j][i] = v; });
     }
 #pragma GCC unroll 1
     for (int i = 0; i < rows; ++i) {
       Vec y[kMixedSide];
-      transform_outputs(kind_x, [&](int j) __attribute__((always_inline)) { return half[j][i]; },
-                        [&](int j, Vec v) __attribute__((always_inline)) { y[j] = v; });
+      transform_outputs(
+          kind_x, [&](int j) __attribute__((always_inline)) { return half[j][i]; },
+          [&](int j, Vec v) __attribute__((always_inline)) { y[j] = v; });
       const std::int64_t pixel = corner + i * s.y.dilation * s.out_w;
       Result* const d = dst + pixel * s.dst_pixel + c;
       if (residual == nullptr && clamped && count == kLanes) {
@@ -198,8 +210,8 @@ inline void scatter_mixed(const MixedState& s, std::int64_t number, const float*
   }
 }
 
-inline void scatter_stored(const MixedState& s, std::int64_t number, const float* sums, const compiler::KernelArgs& args,
-                           std::int64_t image) {
+inline void scatter_stored(const MixedState& s, std::int64_t number, const float* sums,
+                           const compiler::KernelArgs& args, std::int64_t image) {
   const auto scatter = [&](auto* dst) __attribute__((always_inline)) {
     const std::int64_t at = image * s.residual_image;
     if (s.has_residual && s.residual_bf16)
