@@ -353,6 +353,7 @@ inline void multiply_positions(const WinogradState& s, std::int64_t positions, c
         product_args.x = inputs.data + position * inputs.position_step + c * inputs.tiles;
         product_args.x_ahead = next_pixels(inputs, position, c, 0);
         product_args.add = inputs.channel + c > 0;
+        product_args.sums_far = true;
         for (std::int64_t b = b0; b < b1; ++b) {
           const std::int64_t v0 = s.vectors * b / s.blocks, v1 = s.vectors * (b + 1) / s.blocks;
           product_args.w = w;

@@ -193,8 +193,12 @@ struct Packed {
 constexpr std::int64_t kStageFloats = 3 * 1024 * 1024, kMostSums = 4 * 1024 * 1024;
 
 // Segments of F(4) and more err as F(6x6) does, beside a plain sum; whole phases hardly more than the sum.
-constexpr double kErrorOf6 = 4, kLessExact = 1e15;
-constexpr std::int64_t kWideChannels = 64;
+constexpr double kErrorOf6 = 4;
+
+// Narrow layers are transforms for the most part, and what those write and read passes through the
+// third-level cache here: they are better off in blocks, whatever is predicted.
+constexpr double kNever = 1e15;
+constexpr std::int64_t kWideChannels = 128;
 
 bool is_short(const ConvQuery& q) { return is_whole(rows_of(q)) && is_whole(columns_of(q)); }
 
@@ -223,12 +227,11 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-template <Isa kIsa, Storage kStorage>
+template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   const bool exact = is_short(q);
-  if (!exact && kStorage == Storage::f32 && std::min(q.channels, q.filters) < kWideChannels)
-    return kLessExact;
+  if (!exact && std::min(q.channels, q.filters) < kWideChannels) return kNever;
   const std::int64_t width = lanes(kIsa);
   const auto padded = [width](std::int64_t n) {
     return static_cast<double>((n + width - 1) / width * width);
@@ -371,7 +374,7 @@ constexpr KernelDesc desc(std::string_view name, compiler::KernelFn fn) {
           kIsa,
           false,
           can_run<kStorage, kShort>,
-          cost<kIsa, kStorage>,
+          cost<kIsa>,
           prepare<kPrepared>,
           fn,
           kInPlace,

@@ -125,6 +125,7 @@ inline void multiply_mixed(const MixedState& s, const MixedTask& task, MixedStag
   const std::int64_t positions = s.y.filters * s.x.filters, position = task.position,
                      all = rows_of(s, position);
   Product p{};
+  p.sums_far = true;
   p.sums_step = s.vectors * kLanes;
   for (std::int64_t panel = 0; panel < s.panels; ++panel) {
     const std::int64_t b0 = s.blocks * panel / s.panels, b1 = s.blocks * (panel + 1) / s.panels;
