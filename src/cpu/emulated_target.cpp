@@ -25,6 +25,7 @@
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/winograd_bf16/winograd_bf16.h"
 #include "cpu/kernels/winograd_bytes/winograd_bytes.h"
+#include "cpu/kernels/winograd_mixed/winograd_mixed.h"
 #include "cpu/sabotage.h"
 #include "cpu/target.h"
 
@@ -69,6 +70,12 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd6.avx512_bf16.stored.bf16", emulated::winograd_6},
     {"conv.winograd4.avx512_bf16.bf16", emulated::winograd_bf16},
     {"conv.winograd2.avx512.int8", emulated::winograd_bytes},
+    {"conv.winograd_mixed.avx512.fp32", emulated::winograd_mixed},
+    {"conv.winograd_mixed.avx512.bf16", emulated::winograd_mixed},
+    {"conv.winograd_mixed.avx512_bf16.stored.bf16", emulated::winograd_mixed},
+    {"conv.winograd_short.avx512.fp32", emulated::winograd_mixed},
+    {"conv.winograd_short.avx512.bf16", emulated::winograd_mixed},
+    {"conv.winograd_short.avx512_bf16.stored.bf16", emulated::winograd_mixed},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"depthwise.avx512.bf16", emulated::depthwise_conv_bf16},
     {"depthwise.avx512_bf16.stored.bf16", emulated::depthwise_conv_bf16},

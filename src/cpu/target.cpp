@@ -31,6 +31,7 @@ class CpuTarget final : public compiler::Target {
         winograd_kernels(),
         winograd_bf16_kernels(),
         winograd_bytes_kernels(),
+        winograd_mixed_kernels(),
         copy_kernels(),
         depthwise_kernels(),
         elementwise_kernels(),

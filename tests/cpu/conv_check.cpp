@@ -440,7 +440,13 @@ void compare(const KernelDesc& kernel, Problem& p, const std::vector<float>& got
   const ConvCase& c = p.c;
   // Winograd's transforms add and cancel: its error is relative to the largest sum.
   const auto is = [&](const char* text) { return kernel.name.find(text) != std::string_view::npos; };
-  const double winograd = coarse ? 0 : is("winograd4") ? 2e-5 : is("winograd6") ? 8e-5 : 0;
+  const bool eights = is("winograd_mixed") && (c.src_bf16 || c.dst_bf16);
+  const double winograd = coarse                                    ? 0
+                          : is("winograd_short")                    ? 4e-6
+                          : is("winograd4")                         ? 2e-5
+                          : eights                                  ? 2e-4
+                          : is("winograd6") || is("winograd_mixed") ? 8e-5
+                                                                    : 0;
   const std::int64_t plane = p.y.dims[2] * p.y.dims[3], pixel = p.y.strides[3];
   std::vector<bool> written(got.size(), false);
   int reported = 0;

@@ -19,6 +19,7 @@ std::span<const compiler::KernelDesc> conv_transpose_bf16_kernels();
 std::span<const compiler::KernelDesc> winograd_kernels();
 std::span<const compiler::KernelDesc> winograd_bf16_kernels();
 std::span<const compiler::KernelDesc> winograd_bytes_kernels();
+std::span<const compiler::KernelDesc> winograd_mixed_kernels();
 std::span<const compiler::KernelDesc> copy_kernels();
 std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();

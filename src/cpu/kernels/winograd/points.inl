@@ -1,13 +1,13 @@
 // Coefficients of the Winograd transforms for the points 0, infinity and pairs +-p. Included inside an unnamed namespace, by
 // the kernels and by the code that packs filters for them: no symbol of it is shared.
 
-/// F(M x M, 3 x 3) with M = 4 or 6: P = M / 2 pairs of points, A = M + 2 positions a side.
+/// F(M x M, 3 x 3) with M = 4, 6 or 8: P = M / 2 pairs of points, A = M + 2 positions a side.
 template <int M>
 struct WinogradPoints {
   static constexpr int kPairs = M / 2;
   static constexpr int kSide = M + 2;
 
-  static constexpr double point(int pair) { return M == 4 ? kPoints4[pair % 2] : kPoints6[pair % 3]; }
+  static constexpr double point(int pair) { return M == 4 ? kPoints4[pair % 2] : M == 6 ? kPoints6[pair % 3] : kPoints8[pair % 4]; }
   static constexpr double power(double x, int exponent) {
     double r = 1;
     for (int i = 0; i < exponent; ++i) r *= x;

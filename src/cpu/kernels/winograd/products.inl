@@ -9,7 +9,9 @@ struct Product {
   std::int64_t length;  ///< channels
   float* sums;          ///< [tile][sums_step]
   std::int64_t sums_step;
-  bool add;  ///< to the sums, else they start here
+  bool add;       ///< to the sums, else they start here
+  bool sums_far;  ///< sums wait beyond the second-level cache: asked for before the products, they are there
+                  ///< behind them
   /// Filters wanted next, and how far to go on for each channel: reading filters is as long as multiplying
   /// with them where they come from beyond the second-level cache, unless they are asked for in time.
   const float* ahead;
@@ -22,6 +24,8 @@ struct Product {
 /// Lines asked for each time.
 constexpr int kAheadLines = 1;
 constexpr std::int64_t kLineFloats = 16;
+/// Vectors of a line.
+constexpr int kSumVectors = 16 / kLanes;
 
 /// `repeat` register tiles, one behind the other. Moves x, sums and ahead on.
 template <int M, int N>
@@ -38,6 +42,12 @@ void product_tiles(Product& p, std::int64_t repeat) {
     for (int g = 0; g < kGroups; ++g) {
       q[g] = p.x + 3 * g * p.row;
       asm("" : "+r"(q[g]));  // keep a third of M pointers
+    }
+    if (p.sums_far) {
+#pragma GCC unroll 16
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 4
+        for (int n = 0; n < N; n += kSumVectors) prefetch(p.sums + m * p.sums_step + n * kLanes);
     }
     const float* w = p.w;
     const float* const end = w + p.length * (N * kLanes);

@@ -13,6 +13,8 @@ namespace saccade::cpu {
 /// the smallest error in single precision: 2-3 times below those of the usual 1, 2 and 1/2, 1, 2.
 inline constexpr double kPoints4[] = {0.625, 1.5};
 inline constexpr double kPoints6[] = {0.5, 1.0, 1.8125};
+/// F(8x8) errs five times as much as F(6x6): for operands of bfloat16 (winograd_mixed).
+inline constexpr double kPoints8[] = {0.4375, 0.8125, 1.1875, 2.5};
 
 /// Channels of a slice, whose products are added up in registers; sums of slices are added to each other. A
 /// slice of a register block of filters takes 8 KB of the first-level cache, 16 where vectors have 16 lanes.

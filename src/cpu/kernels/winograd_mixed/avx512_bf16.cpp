@@ -1,0 +1,13 @@
+#include "cpu/kernels/tile/tile.h"
+#include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/winograd_mixed/winograd_mixed.h"
+#include "cpu/simd/avx512.h"
+
+namespace saccade::cpu::avx512 {
+namespace {
+#include "cpu/kernels/winograd_mixed/winograd_mixed.inl"
+}  // namespace
+
+void winograd_mixed_rounded(const compiler::KernelArgs& args) noexcept { run_winograd_mixed(args); }
+
+}  // namespace saccade::cpu::avx512

@@ -1,0 +1,13 @@
+#include "cpu/kernels/tile/tile.h"
+#include "cpu/kernels/winograd/winograd.h"
+#include "cpu/kernels/winograd_mixed/winograd_mixed.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/winograd_mixed/winograd_mixed.inl"
+}  // namespace
+
+void winograd_mixed(const compiler::KernelArgs& args) noexcept { run_winograd_mixed(args); }
+
+}  // namespace saccade::cpu::avx512_emulated
