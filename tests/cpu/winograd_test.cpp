@@ -124,8 +124,11 @@ TEST(Winograd, ManyFiltersInStages) {
 }
 
 // Filters beyond every cache and few tiles: position by position.
-TEST(Winograd, ManyFiltersByPositions) {
+TEST(Winograd, ManyChannelsByPositions) {
   check({.channels = 4000, .filters = 40, .in_h = 1, .in_w = 200, .pads = {1, 1, 1, 1}});
+}
+
+TEST(Winograd, ManyFiltersByPositions) {
   check({.batch = 2,
          .channels = 520,
          .filters = 300,
