@@ -22,6 +22,7 @@ struct MixedTile {
   int products_y, products_x;
   std::int64_t position[kMixedSide][kMixedSide];  ///< of a product
   std::int64_t row[kMixedSide][kMixedSide];       ///< among those of the position
+  std::int64_t rows[kMixedSide][kMixedSide];      ///< of the position
 };
 
 inline MixedTile tile_at(const MixedState& s, std::int64_t tile) {
@@ -36,6 +37,7 @@ inline MixedTile tile_at(const MixedState& s, std::int64_t tile) {
     for (int j = 0; j < t.products_x; ++j) {
       t.position[i][j] = filter_y[i] * s.x.filters + filter_x[j];
       t.row[i][j] = t.y->rows[i] * s.x.rows[filter_x[j]] + t.x->rows[j];
+      t.rows[i][j] = s.y.rows[filter_y[i]] * s.x.rows[filter_x[j]];
     }
   return t;
 }
@@ -105,11 +107,9 @@ inline void gather_mixed(const MixedState& s, const T* src, std::int64_t number,
     const std::int64_t row = slice_row(end - slice, kDepth), stop = smaller(slice + kDepth, end);
     float* to[kMixedSide][kMixedSide];
     for (int i = 0; i < tile.products_y; ++i)
-      for (int j = 0; j < tile.products_x; ++j) {
-        const std::int64_t position = tile.position[i][j];
-        to[i][j] = inputs + s.inputs_at[position] + (slice - stage.channel) * rows_of(s, position) +
+      for (int j = 0; j < tile.products_x; ++j)
+        to[i][j] = inputs + s.inputs_at[tile.position[i][j]] + (slice - stage.channel) * tile.rows[i][j] +
                    tile.row[i][j] * row;
-      }
     std::int64_t to_ahead[kMixedSide];
     for (int j = 0; j < tile.products_x; ++j)
       to_ahead[j] = last ? 0 : (tile.x[1].rows[j] - tile.x->rows[j]) * row;
