@@ -102,14 +102,14 @@ struct Piece {
   std::int64_t right_x, right;  ///< likewise at the right edge
 };
 
-template <int kKernel, int kStride, bool kTail, class T>
+template <int kKernel, int kStride, int C, bool kTail, class T>
 [[gnu::always_inline]] inline void run_piece(const Lane<T>& lane, RowPair<T> pair, const Piece& piece) {
-  if (piece.left > 0) edge_columns<kKernel, kStride, kTail>(lane, pair, piece.left_x, piece.left, 0);
-  if (piece.x < piece.end) inner_columns<kKernel, kStride, kTail>(lane, pair, piece.x, piece.end);
-  if (piece.right > 0) edge_columns<kKernel, kStride, kTail>(lane, pair, piece.right_x, 0, piece.right);
+  if (piece.left > 0) edge_columns<kKernel, kStride, C, kTail>(lane, pair, piece.left_x, piece.left, 0);
+  if (piece.x < piece.end) inner_columns<kKernel, kStride, C, kTail>(lane, pair, piece.x, piece.end);
+  if (piece.right > 0) edge_columns<kKernel, kStride, C, kTail>(lane, pair, piece.right_x, 0, piece.right);
 }
 
-template <int kKernel, int kStride, class T>
+template <int kKernel, int kStride, int C, class T>
 void run_pieces(const DepthwiseTask<T>& task, const Piece& piece) {
   const T* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
@@ -117,37 +117,37 @@ void run_pieces(const DepthwiseTask<T>& task, const Piece& piece) {
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
       const Lane<T> lane = lane_of(task, c);
       if (lane.count == kLanes)
-        run_piece<kKernel, kStride, false>(lane, pair, piece);
+        run_piece<kKernel, kStride, C, false>(lane, pair, piece);
       else
-        run_piece<kKernel, kStride, true>(lane, pair, piece);
+        run_piece<kKernel, kStride, C, true>(lane, pair, piece);
     }
   }
 }
 
-template <int kKernel, int kStride, class T>
+template <int kKernel, int kStride, int C, class T>
 void run_task(const DepthwiseTask<T>& task) {
   constexpr std::int64_t kMostOutside = (kKernel - 1) / 2;
   const DepthwiseParams& p = *task.p;
   // Columns that the tile at x reaches to the left and right of the map.
   const auto left_of = [&](std::int64_t x) { return p.pad_left - x * kStride; };
   const auto right_of = [&](std::int64_t x) {
-    return (x + kColumns - 1) * kStride + kKernel - p.pad_left - p.src_width;
+    return (x + C - 1) * kStride + kKernel - p.pad_left - p.src_width;
   };
   std::int64_t x = 0;
   Piece piece{};
-  if (left_of(0) > 0 && p.dst_width >= kColumns && left_of(0) <= kMostOutside && right_of(0) <= 0) {
+  if (left_of(0) > 0 && p.dst_width >= C && left_of(0) <= kMostOutside && right_of(0) <= 0) {
     piece.left = left_of(0);
-    x = kColumns;
+    x = C;
   }
   for (; left_of(x) > 0 && x < p.dst_width; x += kColumns) table_columns(task, x);
   while (x < p.dst_width || piece.left > 0) {
     piece.x = x;
-    while (x + kColumns <= p.dst_width && right_of(x) <= 0 && x < piece.x + p.piece) x += kColumns;
+    while (x + C <= p.dst_width && right_of(x) <= 0 && x < piece.x + p.piece) x += C;
     piece.end = x;
     // The last columns, where few taps are outside. Where they are not a whole tile it begins further left
     // and does some columns again, with the same result; not with a residual, which may be what the result is
     // written over.
-    const std::int64_t last = p.dst_width - kColumns, outside = right_of(last);
+    const std::int64_t last = p.dst_width - C, outside = right_of(last);
     if (x < p.dst_width && last >= 0 && x >= last && left_of(last) <= 0 && outside > 0 &&
         outside <= kMostOutside && (x == last || task.residual == nullptr)) {
       piece.right_x = last;
@@ -155,10 +155,21 @@ void run_task(const DepthwiseTask<T>& task) {
       x = p.dst_width;
     }
     if (piece.left == 0 && piece.right == 0 && piece.x == piece.end) break;
-    run_pieces<kKernel, kStride>(task, piece);
+    run_pieces<kKernel, kStride, C>(task, piece);
     piece = Piece{};
   }
   for (; x < p.dst_width; x += kColumns) table_columns(task, x);
+}
+
+/// Tiles of many columns where they hardly compute more, and none twice that may lie over its residual.
+template <int kKernel, class T>
+void run_dense_task(const DepthwiseTask<T>& task) {
+  const std::int64_t width = task.p->dst_width, rest = width % kWideColumns;
+  const bool wide = width >= kWideColumns && (rest == 0 || (task.residual == nullptr && (rest > kColumns || width > 40)));
+  if (wide)
+    run_task<kKernel, 1, kWideColumns>(task);
+  else
+    run_task<kKernel, 1, kColumns>(task);
 }
 
 template <class T>
@@ -168,13 +179,13 @@ inline void run_any_task(const DepthwiseTask<T>& task) {
       p.kernel_y == p.kernel_x && p.stride_y == p.stride_x && p.dilation_y == 1 && p.dilation_x == 1;
   const std::int64_t kernel = square ? p.kernel_x : 0, stride = p.stride_x;
   if (kernel == 3 && stride == 1)
-    run_task<3, 1>(task);
+    run_dense_task<3>(task);
   else if (kernel == 3 && stride == 2)
-    run_task<3, 2>(task);
+    run_task<3, 2, kColumns>(task);
   else if (kernel == 5 && stride == 1)
-    run_task<5, 1>(task);
+    run_dense_task<5>(task);
   else if (kernel == 5 && stride == 2)
-    run_task<5, 2>(task);
+    run_task<5, 2, kColumns>(task);
   else
     for (std::int64_t x = 0; x < p.dst_width; x += kColumns) table_columns(task, x);
 }

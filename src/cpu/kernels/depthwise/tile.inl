@@ -1,10 +1,13 @@
-// The register tiles of depthwise convolution: kRows x kColumns outputs of one vector of channels. T is what data are
+// The register tiles of depthwise convolution: kRows x C outputs of one vector of channels, C columns. T is what data are
 // stored as, float or Bf16; filters, biases and sums are floats. Included inside the namespace of each instruction set.
 
 #include "cpu/kernels/epilogue.inl"
 
-constexpr int kColumns = 4;
 constexpr int kRows = 2;
+/// Columns of a tile, and of one with twice as many sums: sums of 25 products one after the other are long under way, and
+/// neighbouring columns share most of their input.
+constexpr int kColumns = 4;
+constexpr int kWideColumns = kLanes == 16 ? 8 : kColumns;
 
 /// One vector of channels of a task.
 template <class T>
@@ -53,43 +56,43 @@ template <bool kTail, class T>
     }
 }
 
-template <bool kTail, class T>
+template <bool kTail, int C, class T>
 [[gnu::always_inline]] inline void add_residual(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, int columns,
-                                                Vec (&sum)[kRows][kColumns]) {
+                                                Vec (&sum)[kRows][C]) {
   const DepthwiseParams& p = *lane.p;
   const T* from = lane.residual + pair.y * p.residual_row + x * p.residual_pixel;
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c)
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c)
       if (r < pair.rows && c < columns)
         sum[r][c] = sum[r][c] + read<kTail>(from + r * p.residual_row + c * p.residual_pixel, lane.count);
 }
 
 /// The same, on sums that must not be rounded before.
 template <class T>
-[[gnu::noinline]] void store_activated(const Lane<T>& lane, const float* sums, T* to, int rows, int columns) {
+[[gnu::noinline]] void store_activated(const Lane<T>& lane, const float* sums, int width, T* to, int rows, int columns) {
   const DepthwiseParams& p = *lane.p;
   for (int r = 0; r < rows; ++r)
     for (int c = 0; c < columns; ++c)
       store_first(to + r * p.dst_row + c * p.dst_pixel, lane.count,
-                  activate(p.epilogue, load(sums + (r * kColumns + c) * kLanes)));
+                  activate(p.epilogue, load(sums + (r * width + c) * kLanes)));
 }
-template <class T>
+template <int C, class T>
 [[gnu::always_inline]] inline void store_activated(const Lane<T>& lane, T* to, int rows, int columns,
-                                                   Vec (&sum)[kRows][kColumns]) {
-  float sums[kRows * kColumns * kLanes];
+                                                   Vec (&sum)[kRows][C]) {
+  float sums[kRows * C * kLanes];
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c) store(sums + (r * kColumns + c) * kLanes, sum[r][c]);
-  store_activated(lane, sums, to, rows, columns);
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) store(sums + (r * C + c) * kLanes, sum[r][c]);
+  store_activated(lane, sums, C, to, rows, columns);
 }
 
 /// Residual, activation and store of a tile at column x, of which `columns` columns exist.
-template <bool kTail, class T>
+template <bool kTail, int C, class T>
 [[gnu::always_inline]] inline void finish(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, int columns,
-                                          Vec (&sum)[kRows][kColumns]) {
+                                          Vec (&sum)[kRows][C]) {
   const DepthwiseParams& p = *lane.p;
   T* to = lane.dst + pair.y * p.dst_row + x * p.dst_pixel;
   if (lane.residual != nullptr && !p.residual_last) add_residual<kTail>(lane, pair, x, columns, sum);
@@ -97,19 +100,19 @@ template <bool kTail, class T>
   if (activation == Activation::relu) {
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) sum[r][c] = max(zero(), sum[r][c]);
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) sum[r][c] = max(zero(), sum[r][c]);
   } else if (activation == Activation::clip) {
     const Vec low = lower_bound(p.epilogue), high = upper_bound(p.epilogue);
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) sum[r][c] = clamp(low, high, sum[r][c]);
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) sum[r][c] = clamp(low, high, sum[r][c]);
   } else if (activation == Activation::hard_swish) {
 #pragma GCC unroll 2
     for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) sum[r][c] = hard_swish(sum[r][c]);
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) sum[r][c] = hard_swish(sum[r][c]);
   }
   const bool later = !is_clamp(p.epilogue) && activation != Activation::hard_swish;
   if constexpr (sizeof(T) < sizeof(float)) {
@@ -119,8 +122,8 @@ template <bool kTail, class T>
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r) {
     if (r >= pair.rows) break;
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c)
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c)
       if (c < columns) write<kTail>(to + r * p.dst_row + c * p.dst_pixel, lane.count, sum[r][c]);
   }
   if constexpr (sizeof(T) == sizeof(float)) {
@@ -128,25 +131,25 @@ template <bool kTail, class T>
   }
 }
 
-template <class T>
-[[gnu::always_inline]] inline void start(const Lane<T>& lane, Vec (&sum)[kRows][kColumns]) {
+template <int C, class T>
+[[gnu::always_inline]] inline void start(const Lane<T>& lane, Vec (&sum)[kRows][C]) {
 #pragma GCC unroll 2
   for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c) sum[r][c] = lane.bias;
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) sum[r][c] = lane.bias;
 }
 
 /// What one input row contributes to the tile: to the upper output row with the filter row at `upper`, to the
 /// lower with that at `lower`. The first kLeft columns of the window's reach, and the last kRight, are
 /// outside of the map.
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpper, bool kLower, class T>
+template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpper, bool kLower, int C, class T>
 [[gnu::always_inline]] inline void add_row(const Lane<T>& lane, const T* row, const float* upper,
-                                           const float* lower, Vec (&sum)[kRows][kColumns]) {
-  constexpr int kReach = (kColumns - 1) * kStride + kKernel;
+                                           const float* lower, Vec (&sum)[kRows][C]) {
+  constexpr int kReach = (C - 1) * kStride + kKernel;
   constexpr int kPointers = (kReach + 2) / 3;
   const std::int64_t pixel = lane.p->src_pixel;
   const T* at[kPointers];  // one for three columns: +0, +pixel, +2 pixel are address modes
-#pragma GCC unroll 4
+#pragma GCC unroll 7
   for (int i = 0; i < kPointers; ++i) {
     at[i] = row + 3 * i * pixel;
     asm("" : "+r"(at[i]));
@@ -157,8 +160,8 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
 #pragma GCC unroll 16
     for (int column = kLeft; column < kReach - kRight; ++column) {
       const Vec v = read<kTail>(at[column / 3] + column % 3 * pixel, lane.count);
-#pragma GCC unroll 4
-      for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 8
+      for (int c = 0; c < C; ++c) {
         const int kx = column - c * kStride;
         if (kx < 0 || kx >= kKernel) continue;
         if (kUpper) sum[0][c] = fma(v, load(upper + kx * kLanes), sum[0][c]);
@@ -171,8 +174,8 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
   for (int kx = 0; kx < kKernel; ++kx) {
     const Vec u = kUpper ? load(upper + kx * kLanes) : zero();
     const Vec l = kLower ? load(lower + kx * kLanes) : zero();
-#pragma GCC unroll 4
-    for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 8
+    for (int c = 0; c < C; ++c) {
       const int column = c * kStride + kx;
       if (column < kLeft || column >= kReach - kRight) continue;
       const Vec v = read<kTail>(at[column / 3] + column % 3 * pixel, lane.count);
@@ -184,11 +187,11 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
 
 /// One tile of a kKernel x kKernel window. An input row serves both output rows where it can. kWhole: all
 /// taps along y lie inside the map.
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWhole, class T>
+template <int kKernel, int kStride, int C, int kLeft, int kRight, bool kTail, bool kWhole, class T>
 [[gnu::always_inline]] inline void window_tile(const Lane<T>& lane, RowPair<T> pair, std::int64_t x) {
   constexpr int kFilterRow = kKernel * kLanes, kRowCount = kKernel + kStride;
   const DepthwiseParams& p = *lane.p;
-  Vec sum[kRows][kColumns];
+  Vec sum[kRows][C];
   start(lane, sum);
   std::int64_t i = kWhole ? 0 : pair.first;
   const std::int64_t column = (x * kStride - p.pad_left) * p.src_pixel + lane.offset;
@@ -216,37 +219,37 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kWho
       add_row<kKernel, kStride, kLeft, kRight, kTail, false, true>(lane, pair.at[i] + column, w,
                                                                    w - kStride * kFilterRow, sum);
   }
-  finish<kTail>(lane, pair, x, kColumns, sum);
+  finish<kTail>(lane, pair, x, C, sum);
 }
 
 /// Columns [x, end), whole tiles inside the map.
-template <int kKernel, int kStride, bool kTail, class T>
+template <int kKernel, int kStride, int C, bool kTail, class T>
 [[gnu::noinline]] void inner_columns(const Lane<T>& lane, RowPair<T> pair, std::int64_t x, std::int64_t end) {
   if (pair.first == 0 && pair.last == kKernel + kStride)
-    for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, true>(lane, pair, x);
+    for (; x < end; x += C) window_tile<kKernel, kStride, C, 0, 0, kTail, true>(lane, pair, x);
   else
-    for (; x < end; x += kColumns) window_tile<kKernel, kStride, 0, 0, kTail, false>(lane, pair, x);
+    for (; x < end; x += C) window_tile<kKernel, kStride, C, 0, 0, kTail, false>(lane, pair, x);
 }
 
-template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, class T>
+template <int kKernel, int kStride, int C, int kLeft, int kRight, bool kTail, class T>
 [[gnu::noinline]] void edge_column_tile(const Lane<T>& lane, RowPair<T> pair, std::int64_t x) {
-  window_tile<kKernel, kStride, kLeft, kRight, kTail, false>(lane, pair, x);
+  window_tile<kKernel, kStride, C, kLeft, kRight, kTail, false>(lane, pair, x);
 }
 
 /// A tile of whose window's reach `left` columns lie outside of the map, or `right`: at most (kKernel - 1)
 /// / 2.
-template <int kKernel, int kStride, bool kTail, class T>
+template <int kKernel, int kStride, int C, bool kTail, class T>
 [[gnu::always_inline]] inline void edge_columns(const Lane<T>& lane, RowPair<T> pair, std::int64_t x,
                                                 std::int64_t left, std::int64_t right) {
   if (left == 1) {
-    edge_column_tile<kKernel, kStride, 1, 0, kTail>(lane, pair, x);
+    edge_column_tile<kKernel, kStride, C, 1, 0, kTail>(lane, pair, x);
   } else if (right == 1) {
-    edge_column_tile<kKernel, kStride, 0, 1, kTail>(lane, pair, x);
+    edge_column_tile<kKernel, kStride, C, 0, 1, kTail>(lane, pair, x);
   } else if constexpr (kKernel == 5) {
     if (left == 2)
-      edge_column_tile<kKernel, kStride, 2, 0, kTail>(lane, pair, x);
+      edge_column_tile<kKernel, kStride, C, 2, 0, kTail>(lane, pair, x);
     else
-      edge_column_tile<kKernel, kStride, 0, 2, kTail>(lane, pair, x);
+      edge_column_tile<kKernel, kStride, C, 0, 2, kTail>(lane, pair, x);
   }
 }
 
