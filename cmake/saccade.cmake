@@ -74,7 +74,7 @@ function(saccade_test NAME)
   elseif(COUNT EQUAL 1)
     set(PROPERTIES LABELS ${ARG_LABELS})
   endif()
-  gtest_discover_tests(${TARGET} DISCOVERY_MODE PRE_TEST TEST_PREFIX ${NAME}/
+  gtest_discover_tests(${TARGET} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120 TEST_PREFIX ${NAME}/
                        PROPERTIES ${PROPERTIES} TIMEOUT ${ARG_TIMEOUT})
   # What the thread sanitizer looks at is built alone by the target of this name.
   if("threads" IN_LIST ARG_LABELS)

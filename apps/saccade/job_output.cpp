@@ -88,7 +88,7 @@ const char* resize_name(ResizeRule rule) {
   return "?";
 }
 
-double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024.0); }
+double megabytes(std::int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 }  // namespace
 
@@ -121,9 +121,9 @@ void JobOutput::show_plan(const JobOptions& job, const JobReport& report) {
   if (options_.plan == nullptr) return;
   std::string text = fmt::format("input   {}: {}\n", job.input.string(), report.input_summary);
   for (const std::string& assumption : report.assumptions) text += fmt::format("        {}\n", assumption);
-  text += fmt::format("model   {} ({}), resize {}, {}, {} on {} threads\n", report.spec.name,
-                      report.spec.source, resize_name(report.spec.input.resize),
-                      precision_name(report.precision.used), isa_name(report.isa), report.threads);
+  text += fmt::format("model   {} ({}), resize {}, {}, {} on {}\n", report.spec.name, report.spec.source,
+                      resize_name(report.spec.input.resize), precision_name(report.precision.used),
+                      isa_name(report.isa), counted(report.threads, "thread"));
   if (report.precision.measured_pictures > 0)
     text += fmt::format("        precision: {}\n", precision_text(report.precision));
   const std::string spec = describe(report.spec);

@@ -180,6 +180,16 @@ AVPixelFormat for_odd_size(AVPixelFormat format, int width, int height) {
   }
 }
 
+/// What the user's choice of a profile without full colour resolution asks for; else none.
+AVPixelFormat of_profile(const EncoderOptions& options) {
+  for (const auto& [name, value] : options.extra) {
+    if (name != "profile") continue;
+    if (value == "baseline" || value == "main" || value == "high") return AV_PIX_FMT_YUV420P;
+    if (value == "high10" || value == "main10") return AV_PIX_FMT_YUV420P10LE;
+  }
+  return AV_PIX_FMT_NONE;
+}
+
 bool has_option(const AVCodecContext& codec, const char* name) {
   return codec.priv_data != nullptr && codec.codec->priv_class != nullptr &&
          av_opt_find(codec.priv_data, name, nullptr, 0, 0) != nullptr;
@@ -421,6 +431,16 @@ EncoderChoice choose_encoder(const AVOutputFormat& container, const VideoFormat&
                             descriptor(wanted).name));
   }
   if (is_x26x(*choice.codec)) {
+    const AVPixelFormat asked = of_profile(options);
+    if (asked != AV_PIX_FMT_NONE && accepts(*choice.codec, asked) && contains(among, asked)) {
+      choice.pixel_format = asked;
+    } else if (holds_rgb(given)) {
+      choice.notices.push_back(fmt::format(
+          "{} keeps the full colour resolution of RGB pictures as {}, which browsers and many players "
+          "do not show: --encoder-option profile={} halves it, as is usual",
+          avcodec_get_name(choice.codec->id), descriptor(choice.pixel_format).name,
+          choice.codec->id == AV_CODEC_ID_H264 ? "high" : "main"));
+    }
     const AVPixelFormat even = choice.pixel_format;
     choice.pixel_format = for_odd_size(even, input.width, input.height);
     if (choice.pixel_format != even) {

@@ -91,7 +91,7 @@ void require_limits(const JobOptions& options, const media::Source& source) {
   const std::string name = source.path().string();
   // Often a guess from the duration, which may be that of the sound.
   if (frames - frames / 10 - 1 > limits.max_frames) {
-    throw Error(ErrorCode::limit, fmt::format("{}: has some {} frames, the limit is {} (--limit frames=N)",
+    throw Error(ErrorCode::limit, fmt::format("{}: has about {} frames, the limit is {} (--limit frames=N)",
                                               name, frames, limits.max_frames));
   }
   if (!options.frames && source.duration() > static_cast<double>(limits.max_seconds)) {

@@ -89,7 +89,8 @@ std::vector<Case> coarse_cases(const std::vector<Case>& narrow_cases) {
 }  // namespace
 
 std::vector<Case> conv_cases() {
-  const Window pointwise{1, 1, 1, {0, 0, 0, 0}}, three{3, 1, 1, {1, 1, 1, 1}}, dilated{3, 1, 2, {2, 2, 2, 2}};
+  const Window pointwise{1, 1, 1, {0, 0, 0, 0}}, three{3, 1, 1, {1, 1, 1, 1}}, dilated{3, 1, 2, {2, 2, 2, 2}},
+      far_dilated{3, 1, 6, {6, 6, 6, 6}};
   const Window halving{3, 2, 1, {0, 0, 1, 1}}, doubling{2, 2, 1, {0, 0, 0, 0}},
       overlapping{4, 2, 1, {1, 1, 1, 1}};
   std::vector<Case> cases;
@@ -98,6 +99,7 @@ std::vector<Case> conv_cases() {
     cases.push_back(conv("1x1 of " + name, "Conv", {2, channels, 9, 7}, 20, pointwise));
     cases.push_back(conv("3x3 of " + name, "Conv", {2, channels, 13, 15}, 24, three));
     cases.push_back(conv("dilated 3x3 of " + name, "Conv", {1, channels, 17, 14}, 11, dilated));
+    cases.push_back(conv("far dilated 3x3 of " + name, "Conv", {1, channels, 17, 14}, 11, far_dilated));
     cases.push_back(conv("halving 3x3 of " + name, "Conv", {1, channels, 16, 18}, 19, halving));
     cases.push_back(conv("doubling 2x2 of " + name, "ConvTranspose", {2, channels, 6, 7}, 9, doubling));
     cases.push_back(

@@ -50,6 +50,27 @@ struct Series : testing::Test {
   }
 };
 
+TEST_F(Series, RgbIsOfFullColourInH264UnlessItsProfileSaysOtherwise) {
+  make(3, "png");
+  const auto run = [&](const std::string& encoder, const std::string& profile) {
+    JobOptions options = job(folder, scratch / "out.mp4", Effect::blur);
+    options.overwrite = true;
+    options.encoder = encoder;
+    if (!profile.empty()) options.encoder_options = {{"profile", profile}};
+    return pipeline::run(options, {}, everything()).notices;
+  };
+  const auto format = [&] { return stream_value(scratch / "out.mp4", "v:0", "pix_fmt"); };
+  struct Kind {
+    std::string encoder, full, usual;
+  };
+  for (const Kind& kind : {Kind{"libx264", "yuv444p", "high"}, {"libx265", "gbrp", "main"}}) {
+    EXPECT_THAT(run(kind.encoder, ""), Contains(HasSubstr("profile=" + kind.usual))) << kind.encoder;
+    EXPECT_EQ(format(), kind.full);
+    EXPECT_THAT(run(kind.encoder, kind.usual), Not(Contains(HasSubstr("profile=")))) << kind.encoder;
+    EXPECT_EQ(format(), "yuv420p") << kind.encoder;
+  }
+}
+
 TEST_F(Series, NumbersFoldersAndPatternsGiveEveryPicture) {
   make(12, "png");
   write_text(folder / "notes.txt", "no picture");
