@@ -133,12 +133,14 @@ std::string effective_table(const settings::Effective& effective) {
     value_width = std::max(value_width, std::min(kWidestValue, shown(resolved).size()));
   }
   std::string text = fmt::format("{:<{}}  {:<{}}  from\n", "setting", name_width, "value", value_width);
-  for (const settings::Resolved& resolved : effective.all()) {
-    std::string from(settings::source_name(resolved.source));
-    if (!resolved.place.empty()) from += " (" + resolved.place + ")";
-    text += fmt::format("{:<{}}  {:<{}}  {}\n", resolved.setting->name, name_width, shown(resolved),
-                        value_width, from);
-  }
+  for (const bool defaults : {false, true})  // what was said comes first
+    for (const settings::Resolved& resolved : effective.all()) {
+      if ((resolved.source == settings::Source::fallback) != defaults) continue;
+      std::string from(settings::source_name(resolved.source));
+      if (!resolved.place.empty()) from += " (" + resolved.place + ")";
+      text += fmt::format("{:<{}}  {:<{}}  {}\n", resolved.setting->name, name_width, shown(resolved),
+                          value_width, from);
+    }
   return text;
 }
 

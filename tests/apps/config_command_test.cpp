@@ -55,6 +55,7 @@ TEST_F(ConfigCommand, SaysWhereEachValueCameFrom) {
   EXPECT_EQ(values["plan-cache-size"]["source"], "environment");
   const testing::Result table = run({"config", "--show-effective", "--config", config});
   EXPECT_THAT(table.out, HasSubstr("file (" + config + ":3)"));
+  EXPECT_LT(table.out.find("\ncrf "), table.out.find("\ninput "));  // what was said comes first
   EXPECT_EQ(run({"config"}).code, 2);
   EXPECT_EQ(run({"config", "--schema", "--reference"}).code, 2);
   EXPECT_EQ(json::parse(run({"config", "--schema"}).out)["additionalProperties"], false);

@@ -1,6 +1,7 @@
 // The cases that kernels are checked on, a list a family. Each family has a file <family>_cases.cpp.
 #pragma once
 
+#include <ostream>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct Family {
   const char* name;
   std::vector<Case> (*cases)();
 };
+inline void PrintTo(const Family& family, std::ostream* out) { *out << family.name; }
 
 /// All of them; a new family is added here.
 std::span<const Family> families();

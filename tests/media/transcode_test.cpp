@@ -125,6 +125,7 @@ struct Case {
   const char* extension;
   int audio;
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class Transcode : public testing::TestWithParam<Case> {};
 
 TEST_P(Transcode, KeepsEveryFrameAtItsTimeAndEveryAudioPacket) {

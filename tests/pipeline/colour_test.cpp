@@ -28,6 +28,7 @@ struct Lossless {
   const char* format;
   const char* encoder;  ///< with its options
 };
+void PrintTo(const Lossless& c, std::ostream* out) { *out << c.name; }
 class LosslessRoundTrip : public testing::TestWithParam<Lossless> {};
 
 /// With a mask of ones nothing may change: no sample, and nothing of what is said about them.

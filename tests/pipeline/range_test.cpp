@@ -24,6 +24,7 @@ struct Clip {
   const char* arguments;
   const char* extension;
 };
+void PrintTo(const Clip& c, std::ostream* out) { *out << c.name; }
 class Range : public testing::TestWithParam<Clip> {};
 
 std::vector<double> numbers(const std::vector<std::string>& texts) {

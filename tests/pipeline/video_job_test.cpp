@@ -22,6 +22,7 @@ struct Case {
   const char* extension;
   int audio;
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class VideoJob : public testing::TestWithParam<Case> {};
 
 TEST_P(VideoJob, KeepsEveryFrameAtItsTimeAndEveryAudioPacket) {
