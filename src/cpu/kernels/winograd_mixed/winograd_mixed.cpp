@@ -221,7 +221,7 @@ const char* can_run(const KernelQuery& query) {
   // Sums of the direct convolution times about the products a pixel.
   if (q.out_h * q.out_w * q.filters > kMostSums) return "too many sums to be shared";
   const AxisSize y = size_of(rows_of(q)), x = size_of(columns_of(q));
-  if (y.products * x.products * (q.filters + 15) / 16 * 16 > kMostSums) return "too many sums to be shared";
+  if (y.products * x.products * ((q.filters + 15) / 16 * 16) > kMostSums) return "too many sums to be shared";
   if (!has_packed(query) && whole_numbers(*query.constants[1]))
     return "weights are whole numbers, sums are to be exact";
   return nullptr;
