@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "pipeline/stage_calls.h"
 #include "platform/thread_pool.h"
 
 namespace saccade::pipeline {
@@ -15,34 +16,6 @@ namespace {
 namespace tbb = oneapi::tbb;
 
 constexpr int kBoundPerCpu = 4;
-
-// What the scheduler calls. Nothing else may happen here: between the scheduler's threads and ours only Visit
-// orders memory in a way that the thread sanitizer sees, and tests/pipeline/thread_sanitizer.cpp exempts
-// these three operators.
-struct DecodeStage {
-  FrameStages* stages;
-  Token* operator()(tbb::flow_control& control) const {
-    const FrameStages::Visit visit(*stages);
-    Token* token = nullptr;
-    if (!stages->decode_stage(token)) control.stop();
-    return token;
-  }
-};
-struct ProcessStage {
-  FrameStages* stages;
-  Token* operator()(Token* token) const {
-    const FrameStages::Visit visit(*stages);
-    stages->process_stage(token);
-    return token;
-  }
-};
-struct EncodeStage {
-  FrameStages* stages;
-  void operator()(Token* token) const {
-    const FrameStages::Visit visit(*stages);
-    stages->encode_stage(token);
-  }
-};
 
 }  // namespace
 
