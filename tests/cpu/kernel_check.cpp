@@ -356,8 +356,7 @@ void check_kernel(const Case& test, const Setup& setup, const KernelDesc& kernel
   ASSERT_NE(kernel.fn, nullptr);
   const std::vector<std::optional<std::size_t>> places = places_of_output(setup, kernel, prepared);
   std::vector<Tensor> first;
-  for (Split split :
-       {Split::whole, Split::single_reversed, Split::uneven, Split::resumed, Split::threads}) {
+  for (Split split : {Split::whole, Split::single_reversed, Split::uneven, Split::resumed, Split::threads}) {
     for (const std::optional<std::size_t> in_place : places) {
       SCOPED_TRACE(std::string(split_name(split)) +
                    (in_place ? ", in place of input " + std::to_string(*in_place) : ""));
