@@ -26,16 +26,23 @@ std::uint8_t bit(Level level) { return static_cast<std::uint8_t>(1u << static_ca
 
 bool is_convolution(const ir::Node& node) { return node.op == "Conv" || node.op == "ConvTranspose"; }
 
-/// Layers whose kernel is another one.
+using Kernels = std::map<std::string, std::vector<std::string_view>>;
+
+/// By name: a layer may be several steps.
+Kernels kernels_of(const runtime::PlanImpl& plan) {
+  Kernels kernels;
+  for (const compiler::Step& step : plan.compiled.steps)
+    if (step.kernel != nullptr) kernels[step.name].push_back(step.kernel->name);
+  return kernels;
+}
+
+/// Layers whose kernels are others.
 std::set<std::string> changed_kernels(const runtime::PlanImpl& a, const runtime::PlanImpl& b) {
-  std::map<std::string, std::string_view> kernels;
-  for (const compiler::Step& step : a.compiled.steps)
-    if (step.kernel != nullptr) kernels[step.name] = step.kernel->name;
+  const Kernels before = kernels_of(a);
   std::set<std::string> names;
-  for (const compiler::Step& step : b.compiled.steps) {
-    const auto found = kernels.find(step.name);
-    if (step.kernel != nullptr && found != kernels.end() && found->second != step.kernel->name)
-      names.insert(step.name);
+  for (const auto& [name, kernels] : kernels_of(b)) {
+    const auto found = before.find(name);
+    if (found != before.end() && found->second != kernels) names.insert(name);
   }
   return names;
 }

@@ -13,5 +13,6 @@ extern "C" const char* __tsan_default_suppressions() {  // NOLINT(bugprone-reser
          "race:libvpx.so\n"
          "called_from_lib:libtbb.so\n"
          "race_top:_pipeline_filters.h\n"
+         "race_top:tbb::detail::\n"
          "race_top:stage_calls.h\n";
 }
