@@ -393,6 +393,17 @@ TEST_F(Commands, UsageErrors) {
   expect_failure({"inspect", "selfie-of-nobody"}, 1, "selfie-of-nobody");
 }
 
+TEST_F(Commands, SmallLettersAreUnitsOfSizesToo) {
+  for (const char* size : {"200000k", "200m", "1g", "1t"}) {
+    EXPECT_EQ(run({"inspect", model_, "--max-memory", size}).code, 0) << size;
+    EXPECT_EQ(run({"bench", model_, "--repeats", "1", "--max-memory", size, "--limit",
+                   std::string("tensor-bytes=") + size})
+                  .code,
+              0)
+        << size;
+  }
+}
+
 TEST_F(Commands, AnAliasThatIsNotFetchedSaysHowToGetIt) {
   const Result result = run({"inspect", "selfie"}, "SACCADE_CACHE_DIR='" + folder_.string() + "'");
   EXPECT_EQ(result.code, 1);
