@@ -83,6 +83,9 @@ std::string summary_of(const BatchReport& report) {
   text += "\n";
   for (const BatchResult& result : report.results) {
     if (result.state == BatchResult::State::failed) text += "failed  " + one_line(line_of(result)) + "\n";
+    if (result.report.notices.empty()) continue;
+    text += "notes   " + one_line(result.item.input.string()) + "\n";
+    for (const std::string& notice : result.report.notices) text += "        " + one_line(notice) + "\n";
   }
   return text;
 }
