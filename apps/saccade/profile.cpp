@@ -65,6 +65,7 @@ void profile(const CLI::App& command, ProfileArguments& a) {
     throw UsageError("a profile is that of one input; those of several have to be made one by one");
   if (a.result.empty() || std::filesystem::path(a.result).filename() != a.result)
     throw UsageError("--result '" + a.result + "' is not a file's name");
+  refuse_search(said);
   JobOptions options = job_options(said, inputs);
   a.profile.folder = folder;
   std::error_code error;
