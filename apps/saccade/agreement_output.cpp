@@ -16,6 +16,7 @@ JobOptions agreement_job(const settings::Effective& said, const std::string& usa
   JobOptions job;
   job.plan_cache.enabled = true;
   if (said.values("input").size() != 1) throw UsageError("one input is needed; usage: " + usage);
+  refuse_search(said);
   as_usage([&] { said.apply(job); });
   job.input = said.values("input").front();
   job.output.clear();

@@ -15,6 +15,7 @@
 #include "command.h"
 #include "find_model.h"
 #include "plan_options.h"
+#include "run_many.h"
 #include "saccade/error.h"
 #include "setting_options.h"
 #include "settings/nearest.h"
@@ -56,6 +57,14 @@ void change(JobOptions& job, const std::string& text) {
   if (name == "isa") job.max_isa = usable_isa(value);
 }
 
+/// What both jobs had to say, each thing once.
+std::vector<std::string> notices_of(const CompareReport& report) {
+  std::vector<std::string> notices = report.reference.notices;
+  for (const std::string& notice : report.other.notices)
+    if (std::find(notices.begin(), notices.end(), notice) == notices.end()) notices.push_back(notice);
+  return notices;
+}
+
 Json json_of(const CompareReport& report) {
   Json json = {{"frames", report.frames.size()}, {"all", agreement_json(report.all)}};
   if (report.class_change) json["class_change"] = *report.class_change;
@@ -83,6 +92,7 @@ Json json_of(const CompareReport& report) {
   json["unmatched_layers"] = report.unmatched_layers;
   json["suspects"] = report.suspects;
   if (!report.layers_note.empty()) json["layers_note"] = report.layers_note;
+  json["notices"] = notices_of(report);
   return json;
 }
 
@@ -116,6 +126,7 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   CompareOptions options;
   options.reference = agreement_job(said, "saccade compare INPUT --with SETTING=VALUE");
   options.other = options.reference;
+  require_one_video(options.reference.input.string(), "compare takes one video or picture");
   if (a.with.empty())
     throw UsageError(
         "nothing differs: name what does with --with SETTING=VALUE, like precision=int8 or model=FILE");
@@ -132,6 +143,7 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   std::string changes;
   for (const std::string& text : a.with) changes += (changes.empty() ? "" : ", ") + text;
   fmt::print("{}, the other side with {}\n", counted(report.frames.size(), "frame"), changes);
+  for (const std::string& notice : notices_of(report)) fmt::print("note    {}\n", notice);
   fmt::print("{}", agreement_text(report.all));
   if (report.class_change)
     fmt::print("{:<22}{:.4f} % of the network's pixels\n", "other class", 100 * *report.class_change);

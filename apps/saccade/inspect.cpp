@@ -22,6 +22,7 @@
 #include "runtime/plan.h"
 #include "saccade/error.h"
 #include "saccade/model.h"
+#include "settings/setting.h"
 
 namespace saccade::cli {
 
@@ -259,7 +260,9 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
   CLI::App* command =
       app.add_subcommand("inspect", "Say what a model takes, gives and costs, or what it lacks to run.");
-  command->add_option("model", options->model, "Model file or alias")->type_name("MODEL");
+  const settings::Setting& model = *settings::find("model", settings::kInfer);
+  command->add_option("model", options->model, std::string(model.doc))
+      ->type_name(std::string(model.value_name));
   add_plan_options(*command, options->plan);
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--passes", options->passes,

@@ -1,6 +1,10 @@
 // The command line: parses, runs one subcommand, turns every failure into one line on stderr and an exit
 // code.
+#include <poll.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -106,6 +110,19 @@ int dispatch(int argc, char** argv) {
   return cli::kDone;
 }
 
+/// What was printed did not reach its end. Where nobody reads on ("| head") that is no error worth a message:
+/// it ends the program as SIGPIPE ends others.
+int unwritten() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0) {
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+    return cli::kFailed;  // it is blocked
+  }
+  report("cannot write to standard output");
+  return cli::kFailed;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -116,8 +133,7 @@ int main(int argc, char** argv) {
   if (!log::enabled("ffmpeg")) ::setenv("SVT_LOG", "0", 0);
   try {
     const int code = dispatch(argc, argv);
-    if (std::fflush(stdout) != 0) throw Error(ErrorCode::io, "cannot write to standard output");
-    return code;
+    return std::fflush(stdout) != 0 || std::ferror(stdout) != 0 ? unwritten() : code;
   } catch (const cli::Exit& e) {
     return e.code;
   } catch (const cli::UsageError& e) {
@@ -129,6 +145,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     report("out of memory");
   } catch (const std::exception& e) {
+    if (std::ferror(stdout) != 0) return unwritten();
     report(std::string("internal error: ") + e.what());
   }
   return cli::kFailed;

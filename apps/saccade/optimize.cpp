@@ -20,6 +20,7 @@
 #include "overwrite.h"
 #include "pipeline/job.h"
 #include "platform/machine.h"
+#include "run_many.h"
 #include "saccade/error.h"
 #include "setting_options.h"
 #include "settings/file.h"
@@ -87,6 +88,7 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const std::vector<std::string> inputs = said.values("input");
   if (inputs.size() != 1)
     throw UsageError("one input is needed; usage: saccade optimize INPUT -o saccade.yaml");
+  require_one_video(inputs.front(), "settings are looked for on one video");
   const std::string target = said.text("output");
   if (target.empty()) throw UsageError("no output is given; usage: saccade optimize INPUT -o saccade.yaml");
   JobOptions job = job_options(said, inputs);

@@ -17,6 +17,7 @@
 #include "interrupt.h"
 #include "job_arguments.h"
 #include "job_output.h"
+#include "run_many.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
 #include "setting_options.h"
@@ -65,6 +66,9 @@ void profile(const CLI::App& command, ProfileArguments& a) {
     throw UsageError("a profile is that of one input; those of several have to be made one by one");
   if (a.result.empty() || std::filesystem::path(a.result).filename() != a.result)
     throw UsageError("--result '" + a.result + "' is not a file's name");
+  refuse_search(said);
+  require_one_video(inputs.front(),
+                    "a profile is that of one input; those of several have to be made one by one");
   JobOptions options = job_options(said, inputs);
   a.profile.folder = folder;
   std::error_code error;

@@ -36,6 +36,8 @@ void run(const CLI::App& command) {
   }
   if (inputs.empty()) throw UsageError("no input is given; usage: saccade run INPUT -o OUTPUT");
   if (said.text("output").empty()) throw UsageError("no output is given; usage: saccade run INPUT -o OUTPUT");
+  if (!said.flag("auto-optimize"))
+    refuse_on_command_line(said, {"tuning-budget", "target-fps", "max-latency"}, "without --auto-optimize");
   JobOptions options = job_options(said, inputs);
   // A wrong name of the input or output should not wait for the model to be found.
   options.model = find_model(said.text("model"));
@@ -46,6 +48,10 @@ void run(const CLI::App& command) {
     if (options.detect_bottlenecks)
       throw UsageError(
           "--detect-bottlenecks is for one input; of several that run at once each slows the others");
+    if (said.flag("auto-optimize"))
+      throw UsageError(
+          "--auto-optimize is for one input; of several that run at once each slows the others: look for "
+          "settings on one of them with saccade optimize, and give them to all with --config");
     BatchOptions batch;
     batch.inputs.assign(inputs.begin(), inputs.end());
     batch.output = options.output;

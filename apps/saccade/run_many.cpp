@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "command.h"
 #include "job_output.h"
+#include "media/picture_list.h"
 #include "saccade/error.h"
 
 namespace saccade::cli {
@@ -83,6 +84,9 @@ std::string summary_of(const BatchReport& report) {
   text += "\n";
   for (const BatchResult& result : report.results) {
     if (result.state == BatchResult::State::failed) text += "failed  " + one_line(line_of(result)) + "\n";
+    if (result.report.notices.empty()) continue;
+    text += "notes   " + one_line(result.item.input.string()) + "\n";
+    for (const std::string& notice : result.report.notices) text += "        " + one_line(notice) + "\n";
   }
   return text;
 }
@@ -96,6 +100,16 @@ bool are_many(const std::vector<std::string>& inputs) {
   if (std::filesystem::is_directory(name, error)) return true;
   return name.find_first_of("*?[") != std::string::npos && name.find("://") == std::string::npos &&
          !std::filesystem::exists(name, error);
+}
+
+void require_one_video(const std::string& input, const std::string& reason) {
+  if (!are_many({input})) return;
+  try {
+    (void)media::list_pictures(input);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::not_found) throw;
+    throw UsageError(input + ": holds no pictures that could be one video; " + reason);
+  }
 }
 
 void run_many(const BatchOptions& options, const ManyOutput& output, const std::atomic<bool>& cancel) {

@@ -76,6 +76,18 @@ void add_settings(CLI::App& command, settings::Command which) {
     if ((setting.commands & which) != 0) add_setting(command, setting);
 }
 
+void refuse_on_command_line(const settings::Effective& said, const std::vector<std::string>& names,
+                            const std::string& where) {
+  for (const std::string& name : names)
+    if (said.source(name) == settings::Source::command_line)
+      throw UsageError("--" + name + " has no use " + where);
+}
+
+void refuse_search(const settings::Effective& said) {
+  refuse_on_command_line(said, {"auto-optimize", "tuning-budget", "target-fps", "max-latency"},
+                         "here: saccade optimize and saccade run --auto-optimize look for settings");
+}
+
 void as_usage(const std::function<void()>& work) {
   try {
     work();

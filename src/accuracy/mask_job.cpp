@@ -85,6 +85,7 @@ MaskResult run_masks(const JobOptions& job, const JobCallbacks& callbacks, const
   const JobOptions options = mask_options(job, output);
   MaskResult result;
   result.report = pipeline::run(options, callbacks, [&] { return network_of(options, callbacks, target); });
+  std::erase(result.report.notices, pipeline::kOnlyPictures);  // nobody asked for this output
   if (result.report.interrupted) throw Error(ErrorCode::interrupted, "interrupted");
   result.masks = read_masks(output);
   return result;

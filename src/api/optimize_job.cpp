@@ -1,10 +1,14 @@
 // The search for a job's settings, with what earlier searches left in the cache.
 #include <fmt/format.h>
 
+#include <atomic>
+#include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "base/archive.h"
 #include "base/log.h"
+#include "media/source.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
 #include "runtime/model_impl.h"
@@ -50,10 +54,22 @@ SettingValues read_settings(std::span<const std::byte> bytes) {
   return settings;
 }
 
+/// A picture says so before any trial. What is no regular file is refused without a look into it.
+void require_video(const JobOptions& job, const std::atomic<bool>* cancel) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(job.input, ignored)) return;
+  const media::Source source(job.input, {.stream = job.stream,
+                                         .cancel = cancel,
+                                         .limits = job.media_limits,
+                                         .input_options = job.input_options});
+  if (source.still()) throw tune::single_picture(job.input);
+}
+
 }  // namespace
 
 OptimizeReport optimize(const JobOptions& job, const OptimizeOptions& options,
                         const OptimizeCallbacks& callbacks) {
+  require_video(job, callbacks.cancel);
   const auto cache = runtime::PlanCache::open(job.plan_cache);
   if (cache == nullptr) return tune::optimize(job, options, callbacks, run_job);
   const std::string model = Model::load(job.model, job.limits, job.plan_cache).impl().identity;

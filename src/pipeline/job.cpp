@@ -130,11 +130,15 @@ void require_frames(const JobOptions& options, const media::Source& source, cons
   const bool whole = options.start == 0 && !options.duration;
   std::int64_t frames = source.still() ? 1 : whole ? source.video().nb_frames : 0;  // 0: unknown
   if (options.frames) frames = frames > 0 ? std::min(frames, *options.frames) : *options.frames;
-  require(frames <= 0 || frames > schedule.wait + schedule.warmup,
-          fmt::format("{}: has {}, which {} left out by wait {} and warmup {}; give fewer with --wait and "
-                      "--warmup",
-                      options.input.string(), counted(frames, "frame"), by_number(frames, "is", "are all"),
-                      schedule.wait, schedule.warmup));
+  if (frames <= 0 || frames > schedule.wait + schedule.warmup) return;
+  std::string others;
+  if (const std::size_t files = source.series() ? media::other_files(source.path()).size() : 0; files > 0)
+    others = fmt::format("; {} beside the pictures {} no part in the video", counted(files, "other file"),
+                         by_number(files, "has", "have"));
+  require(false, fmt::format("{}: has {}, which {} left out by wait {} and warmup {}; give fewer with --wait "
+                             "and --warmup{}",
+                             options.input.string(), counted(frames, "frame"),
+                             by_number(frames, "is", "are all"), schedule.wait, schedule.warmup, others));
 }
 
 StageTime time_of(const trace::StageClock& clock) {

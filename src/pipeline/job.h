@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pipeline/choose_precision.h"
@@ -17,6 +18,10 @@ namespace saccade::pipeline {
 
 /// Loads and compiles the model; called once, when input and output have been found fit.
 using NetworkFactory = std::function<std::unique_ptr<Network>()>;
+
+/// The notice of outputs that can hold nothing else.
+inline constexpr std::string_view kOnlyPictures =
+    "sound and other streams are left out: this kind of output holds pictures only";
 
 /// The options of a job that concern precision.
 PrecisionOptions precision_options(const JobOptions& options, const JobCallbacks& callbacks);

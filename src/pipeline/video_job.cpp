@@ -202,7 +202,7 @@ void VideoJob::open_frames() {
       options.mask_output.empty() && !bare_masks_ ? flow_.result : processor_->mask_format();
   std::string summary;
   if (result_.container == nullptr) {
-    state_.notice("sound and other streams are left out: this kind of output holds pictures only");
+    state_.notice(std::string(kOnlyPictures));
     const FrameOutputOptions frame_options = frame_output_options(state_, options.output, request_, true);
     if (!options.dry_run) frames_ = make_frame_output(frame_options, bare_masks_ ? masks : flow_.result);
     const media::VideoFormat& written = bare_masks_ ? masks : flow_.result;

@@ -32,7 +32,7 @@ std::optional<std::int64_t> cgroup_memory_limit();
 /// anything else.
 std::optional<std::int64_t> parse_memory_limit(std::string_view text) noexcept;
 
-/// A size as people write it: 512, 64K, 512M, 3G, 1T, in powers of 1024; nothing for anything else.
+/// A size as people write it: 512, 64K, 512m, 3G, 1T, in powers of 1024; nothing for anything else.
 std::optional<std::int64_t> parse_size(std::string_view text) noexcept;
 
 }  // namespace saccade::platform

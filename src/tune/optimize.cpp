@@ -13,6 +13,9 @@
 #include <thread>
 
 #include "base/temporary_folder.h"
+#include "media/address.h"
+#include "media/file_io.h"
+#include "media/picture_list.h"
 #include "platform/thread_pool.h"
 #include "tune/knobs.h"
 #include "tune/search.h"
@@ -60,14 +63,29 @@ bool forget_peak_memory() {
   return static_cast<bool>(file.flush());
 }
 
-JobOptions trial_job(JobOptions job, const std::filesystem::path& folder) {
+/// Trials read the beginning of the input again and again.
+void require_readable_again(const std::filesystem::path& input) {
   struct stat info {};
-  if (::stat(job.input.c_str(), &info) != 0)
-    throw Error(ErrorCode::not_found, job.input.string() + ": no such file");
-  if (!S_ISREG(info.st_mode)) {
+  const bool there = ::stat(input.c_str(), &info) == 0;
+  if (there && S_ISREG(info.st_mode)) return;
+  const bool stream = media::is_standard_stream(input) || (there && S_ISFIFO(info.st_mode));
+  const char* kind = stream                              ? "is a pipe"
+                     : media::is_address(input.string()) ? "is an address"
+                     : there && !S_ISDIR(info.st_mode)   ? "is a device"
+                                                         : nullptr;
+  if (kind != nullptr)
     throw Error(ErrorCode::unsupported,
-                job.input.string() + ": is no regular file: trials would have to read it again and again");
-  }
+                fmt::format("{}: {}, which cannot be read again, and trials read their input again and "
+                            "again; look for settings on a file",
+                            input.string(), kind));
+  if ((there && S_ISDIR(info.st_mode)) || !media::list_pictures(input).empty())
+    throw Error(ErrorCode::unsupported,
+                input.string() + ": stands for several files; look for settings on a single video");
+  throw Error(ErrorCode::not_found, input.string() + ": no such file");
+}
+
+JobOptions trial_job(JobOptions job, const std::filesystem::path& folder) {
+  require_readable_again(job.input);
   // The same kind of output, by its name, by the format that is asked for, or as the input.
   if (job.output.empty() && job.output_format.empty()) {
     static constexpr std::string_view kContainers[] = {".mp4", ".m4v", ".mov", ".mkv", ".webm"};
@@ -108,11 +126,7 @@ class Optimizer {
     // The first run also decides what later ones find in caches, and whether there is a video at all.
     const JobReport first =
         run(job_, std::min<std::int64_t>(kFirstFrames, options_.max_frames), options_.budget_seconds);
-    if (first.frames < 2) {
-      throw Error(ErrorCode::unsupported, job_.input.string() +
-                                              ": is a single picture, which is over at once: there is "
-                                              "nothing to choose by measuring");
-    }
+    if (first.frames < 2) throw single_picture(job_.input);
     frames_ = job_.frames.value_or(options_.max_frames);
     SearchOptions search;
     // A run that takes longer than expected is cut short, and takes a moment to end.
@@ -235,6 +249,12 @@ class Optimizer {
 };
 
 }  // namespace
+
+Error single_picture(const std::filesystem::path& input) {
+  return {ErrorCode::unsupported,
+          input.string() +
+              ": is a single picture, which is over at once: there is nothing to choose by measuring"};
+}
 
 OptimizeReport optimize(const JobOptions& job, const OptimizeOptions& options,
                         const OptimizeCallbacks& callbacks, const RunJob& run, const Memory& memory) {

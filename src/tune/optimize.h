@@ -1,8 +1,10 @@
 // The search over runs of a job.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 
+#include "saccade/error.h"
 #include "saccade/optimize.h"
 #include "tune/search.h"
 
@@ -15,6 +17,9 @@ struct Memory {
   std::function<Settings(const JobReport& first)> recall;
   std::function<void(const JobReport& first, const Settings& best)> keep;
 };
+
+/// That an input is a single picture, where a video is needed.
+Error single_picture(const std::filesystem::path& input);
 
 /// saccade::optimize, with whatever runs jobs. What `memory` recalls is tried first, like any other
 /// candidate.

@@ -128,6 +128,34 @@ TEST_F(CompareCommand, MistakesAreNamed) {
   refused({"--with", "stream=7"}, "stream", 1);
 }
 
+TEST_F(CompareCommand, WhatIsLeftOutOfAFolderIsTold) {
+  const auto videos = scratch / "videos", both = scratch / "both";
+  for (const auto& folder : {videos, both}) {
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"a.mp4", "b.mp4"}) std::filesystem::copy_file(clip, folder / name);
+  }
+  ffmpeg("-i {} -frames:v 1 {}", {clip, both / "p.png"});
+  const auto of = [&](const std::filesystem::path& input, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"compare", input.string(), "--model",    model.string(),
+                                       "--with",  "threads=1",    "--no-layers"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments);
+  };
+  const std::string note = "2 other files beside the pictures have no part in the video: a.mp4, ...";
+  testing::Result result = of(both, {});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\nnote    " + note + "\n"));
+  result = of(both, {"--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["notices"], json::array({note}));
+  for (const auto& several : {videos, videos / "*.mp4"}) {
+    result = of(several, {});
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("holds no pictures that could be one video; compare takes one video"));
+  }
+  EXPECT_EQ(json::parse(of(clip, {"--json"}).out)["notices"], json::array());
+}
+
 TEST_F(CompareCommand, MasksAreEvaluatedBesideLabels) {
   const auto pictures = scratch / "pictures", labels = scratch / "labels";
   std::filesystem::create_directories(pictures);

@@ -393,6 +393,28 @@ TEST_F(Commands, UsageErrors) {
   expect_failure({"inspect", "selfie-of-nobody"}, 1, "selfie-of-nobody");
 }
 
+TEST_F(Commands, ModelsAreNamedInTheSameWordsEverywhere) {
+  for (const char* command :
+       {"run", "profile", "infer", "inspect", "bench", "optimize", "compare", "config", "evaluate"}) {
+    const Result result = run({command, "--help"});
+    EXPECT_EQ(result.code, 0) << command;
+    EXPECT_NE(result.out.find("Model file, or the name of one that saccade fetch gets"), std::string::npos)
+        << result.out;
+    EXPECT_EQ(result.out.find("alias"), std::string::npos) << result.out;
+  }
+}
+
+TEST_F(Commands, SmallLettersAreUnitsOfSizesToo) {
+  for (const char* size : {"200000k", "200m", "1g", "1t"}) {
+    EXPECT_EQ(run({"inspect", model_, "--max-memory", size}).code, 0) << size;
+    EXPECT_EQ(run({"bench", model_, "--repeats", "1", "--max-memory", size, "--limit",
+                   std::string("tensor-bytes=") + size})
+                  .code,
+              0)
+        << size;
+  }
+}
+
 TEST_F(Commands, AnAliasThatIsNotFetchedSaysHowToGetIt) {
   const Result result = run({"inspect", "selfie"}, "SACCADE_CACHE_DIR='" + folder_.string() + "'");
   EXPECT_EQ(result.code, 1);

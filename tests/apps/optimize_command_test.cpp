@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "media/clips.h"
@@ -79,6 +80,38 @@ TEST_F(RunCommand, OptimizeWritesAFileThatRunTakes) {
   result = run(with(clip, tuned, {"--auto-optimize", "--tuning-budget", "1"}));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("verdict"));
+}
+
+TEST_F(RunCommand, WhatTrialsCannotReadAgainIsRefusedBeforeThem) {
+  const auto at = [&](const char* name) { return (scratch / name).string(); };
+  test::ffmpeg("-i {} -frames:v 1 {}", {clip, at("picture.png")});
+  test::ffmpeg("-i {} -frames:v 1 {}", {clip, at("one.gif")});
+  ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
+  for (const char* folder : {"videos", "pictures"}) std::filesystem::create_directory(at(folder));
+  std::filesystem::copy_file(clip, at("videos/a.mp4"));
+  test::ffmpeg("-i {} -frames:v 3 {}", {clip, at("pictures/p%d.png")});
+  const auto before = scratch.names();
+  for (const auto& [input, reason, code] : std::vector<std::tuple<std::string, const char*, int>>{
+           {at("picture.png"), "picture.png: is a single picture", 1},
+           {at("one.gif"), "one.gif: is a single picture", 1},
+           {"-", "-: is a pipe, which cannot be read again", 1},
+           {at("pipe"), "pipe: is a pipe, which cannot be read again", 1},
+           {"/dev/null", "/dev/null: is a device", 1},
+           {"rtsp://localhost/x", "is an address", 1},
+           {at("pictures"), "pictures: stands for several files", 1},
+           {at("pictures/p%d.png"), "stands for several files", 1},
+           {at("videos"), "settings are looked for on one video", 2},
+           {at("none.mp4"), "none.mp4: no such file", 1}}) {
+    const testing::Result result =
+        testing::run_saccade(said.path(), {"optimize", input, "-o", at("x.yaml"), "--model", model.string()});
+    EXPECT_EQ(result.code, code) << input << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+    EXPECT_THAT(result.err, Not(HasSubstr("trial.")));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_EQ(scratch.names(), before);
+  }
+  expect_refused(with("-", at("out.mp4"), {"--auto-optimize"}), "cannot be read again");
+  expect_refused(with(at("picture.png"), at("out.png"), {"--auto-optimize"}), "is a single picture");
 }
 
 }  // namespace

@@ -98,6 +98,27 @@ TEST_F(ProfileCommand, ASinglePictureIsProfiledWhereNoFrameIsLeftOut) {
   EXPECT_EQ(Json::parse(read_file(scratch / "p/profile.json"))["frames_recorded"], 1);
 }
 
+TEST_F(ProfileCommand, FoldersOfVideosAreRefusedAndWhatIsLeftOutIsTold) {
+  const auto videos = scratch / "videos", both = scratch / "both";
+  for (const auto& folder : {videos, both}) {
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"a.mp4", "b.mp4"}) std::filesystem::copy_file(in(), folder / name);
+  }
+  ffmpeg("-i {} -frames:v 1 {}", {in(), both / "p.png"});
+  for (const auto& several : {videos, videos / "*.mp4"}) {
+    const testing::Result result =
+        run({"profile", several.string(), "-o", (scratch / "p").string(), "--model", model()});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr("a profile is that of one input"));
+    EXPECT_FALSE(std::filesystem::exists(scratch / "p"));
+  }
+  const testing::Result result =
+      run({"profile", both.string(), "-o", (scratch / "p").string(), "--model", model()});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("has 1 frame, which is left out"));
+  EXPECT_THAT(result.err, HasSubstr("2 other files beside the pictures have no part in the video"));
+}
+
 TEST_F(ProfileCommand, RunsEndWithAVerdictWhereItIsAskedFor) {
   const std::string out = (scratch / "out.mp4").string();
   testing::Result result =

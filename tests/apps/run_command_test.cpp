@@ -185,6 +185,20 @@ TEST_F(RunCommand, SeveralFilesAreNamedOneAfterTheOther) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(nlohmann::json::parse(result.out)["files"].size(), 2u);
   for (const char* name : {"clip.mp4", "second.mp4"}) EXPECT_EQ(frame_times(out / name), frame_times(clip));
+  // What each has to say stands in the summary; with --quiet and --json nothing does.
+  const std::string note = "\n        libx264 in a mp4 file has no transparency";
+  for (const auto& [more, notes] : std::vector<std::pair<std::vector<std::string>, int>>{
+           {{}, 2}, {{"--progress", "none"}, 2}, {{"--quiet"}, 0}, {{"--effect", "blur"}, 0}}) {
+    arguments = with(second, out, {"--overwrite"});
+    arguments.insert(arguments.begin(), clip.string());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    result = run(arguments);
+    ASSERT_EQ(result.code, 0) << result.err;
+    int found = 0;
+    for (const auto& input : {clip, second})
+      if (result.out.find("notes   " + input.string() + note) != std::string::npos) ++found;
+    EXPECT_EQ(found, notes) << result.out;
+  }
   // What ffmpeg's users write first.
   result = run({clip.string(), (scratch / "o.mp4").string()});
   EXPECT_EQ(result.code, 2);

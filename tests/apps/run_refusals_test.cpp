@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -177,6 +178,37 @@ TEST_F(RunCommand, UsageErrorsHaveTheirOwnCode) {
     EXPECT_THAT(result.err, Not(HasSubstr("internal")));
     EXPECT_LT(result.err.size(), 400u) << result.err;
   }
+}
+
+TEST_F(RunCommand, SearchesThatDoNotTakePlaceAreRefused) {
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& reason) {
+    const auto before = scratch.names();
+    const testing::Result result = testing::run_saccade(said.path(), arguments);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+    EXPECT_EQ(scratch.names(), before);
+  };
+  const std::string in = clip.string(), out = (scratch / "out").string(), net = model.string();
+  for (const char* several : {"--auto-optimize", "--detect-bottlenecks"}) {
+    const std::string reason = several + std::string(" is for one input; of several that run at once");
+    refused({"run", in, net, "-o", out, "--model", net, several}, reason);
+    refused({"run", scratch.path().string(), "-o", out, "--model", net, several}, reason);
+    refused({"run", (scratch / "*.mp4").string(), "-o", out, "--model", net, several}, reason);
+  }
+  for (const char* bound : {"--tuning-budget", "--target-fps", "--max-latency"}) {
+    refused({"run", in, "-o", out + ".mp4", "--model", net, bound, "3"},
+            bound + std::string(" has no use without --auto-optimize"));
+    refused({"profile", in, "-o", out, "--model", net, bound, "3"}, bound + std::string(" has no use here"));
+    refused({"compare", in, "--model", net, "--with", "threads=1", bound, "3"}, "has no use here");
+    refused({"evaluate", in, "--model", net, "--labels", out, bound, "3"}, "has no use here");
+    EXPECT_EQ(testing::run_saccade(said.path(), {"config", "--show-effective", bound, "3"}).code, 0);
+  }
+  refused({"profile", in, "-o", out, "--model", net, "--auto-optimize"}, "--auto-optimize has no use here");
+  // A file may hold them for optimize.
+  write_text(scratch / "all.yaml", "tuning-budget: 3\ntarget-fps: 10\nmax-latency: 100\n");
+  const testing::Result result = run(with(clip, out + ".mp4", {"--config", (scratch / "all.yaml").string()}));
+  EXPECT_EQ(result.code, 0) << result.err;
 }
 
 TEST_F(RunCommand, ConfigFilesThatContradictThemselvesAreRefused) {

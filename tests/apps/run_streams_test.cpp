@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -143,6 +144,28 @@ TEST_F(RunCommand, ClosedPipesAreNoticed) {
                                              "\" -o - --quiet --model \"" + model.string() + "\" | true"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.error, HasSubstr("Broken pipe"));
+}
+
+TEST_F(RunCommand, TextThatNobodyReadsOnEndsQuietly) {
+  const std::string program = "\"" SACCADE_BINARY "\" ";
+  const auto piped = [&](const std::string& command, const std::string& into) {
+    return test::run_command({"bash", "-c",
+                              "set -o pipefail; cd \"" + scratch.path().string() + "\"; { sleep 0.2; " +
+                                  program + command + "; } " + into});
+  };
+  for (const char* command :
+       {"run --help", "profile --help", "optimize --help", "--help", "--version", "config --schema",
+        "run clip.mp4 -o out.mp4 --overwrite --progress none --model model.onnx",
+        "run clip.mp4 -o out.mp4 --overwrite --progress none --model model.onnx --json"}) {
+    const auto closed = piped(command, "| true");
+    EXPECT_EQ(closed.exit_code, 128 + SIGPIPE) << command;
+    EXPECT_EQ(closed.error, "") << command;
+    // A full disk is worth a message.
+    const auto full = piped(command, "> /dev/full");
+    EXPECT_EQ(full.exit_code, 1) << command;
+    EXPECT_EQ(full.error, "saccade: cannot write to standard output\n") << command;
+  }
+  EXPECT_EQ(frame_times(scratch / "out.mp4").size(), 50u);
 }
 
 }  // namespace

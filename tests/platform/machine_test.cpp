@@ -23,8 +23,12 @@ TEST(Machine, ParsesSizes) {
   EXPECT_EQ(parse_size("64K"), 65536);
   EXPECT_EQ(parse_size("3G"), std::int64_t{3} << 30);
   EXPECT_EQ(parse_size("8388607T"), std::int64_t{8388607} << 40);
-  for (const char* text :
-       {"", "K", "-1", "-1K", "1k", "1KB", "1 K", " 1", "8388608T", "99999999999999999999"})
+  EXPECT_EQ(parse_size("200k"), 204800);
+  EXPECT_EQ(parse_size("512m"), 512 << 20);
+  EXPECT_EQ(parse_size("3g"), std::int64_t{3} << 30);
+  EXPECT_EQ(parse_size("8388607t"), std::int64_t{8388607} << 40);
+  for (const char* text : {"", "K", "-1", "-1K", "1KB", "1kb", "1x", "1 K", " 1", "8388608T", "8388608t",
+                           "99999999999999999999"})
     EXPECT_EQ(parse_size(text), std::nullopt) << text;
 }
 

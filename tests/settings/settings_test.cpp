@@ -97,8 +97,12 @@ TEST(Settings, ValuesAreChecked) {
                                                         {"threads", "1024"},
                                                         {"start", "1:02:03.5"},
                                                         {"max-memory", "200M"},
+                                                        {"max-memory", "200k"},
+                                                        {"max-process-memory", "2g"},
+                                                        {"plan-cache-size", "1t"},
                                                         {"crf", "18"},
                                                         {"limit", "pixels=1M"},
+                                                        {"limit", "tensor-bytes=512m"},
                                                         {"encoder-option", "tune=film"},
                                                         {"effect", "blur"},
                                                         {"live", "true"}})

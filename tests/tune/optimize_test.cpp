@@ -195,7 +195,9 @@ TEST_F(Optimize, WhatCannotBeTriedIsRefused) {
   other.input = folder / "none.mp4";
   EXPECT_THAT(refused(other), HasSubstr("none.mp4: no such file"));
   other.input = folder;
-  EXPECT_THAT(refused(other), HasSubstr("is no regular file"));
+  EXPECT_THAT(refused(other), HasSubstr("stands for several files"));
+  other.input = "-";
+  EXPECT_THAT(refused(other), HasSubstr("cannot be read again"));
   other = job;
   other.live = true;
   EXPECT_THAT(refused(other), HasSubstr("live"));
