@@ -1,7 +1,10 @@
-// How Winograd convolutions are cut into tiles and stages, for the families that run them.
+// How Winograd convolutions are cut into tiles and stages, and their filters packed, for the families that
+// run them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compiler/target.h"
@@ -18,6 +21,16 @@ std::vector<WinogradTile> list_winograd_tiles(const ConvQuery& query, std::int64
 
 /// What of a state is the convolution itself, and its `tiles`, which must outlive it.
 void describe_winograd(const ConvQuery& query, const std::vector<WinogradTile>& tiles, WinogradState& state);
+
+/// What the three taps of a filter become along one axis, for one position of it.
+using WinogradTaps = std::array<double, 3>;
+
+/// Filters after the transforms of both axes, for kernels of `lanes` numbers a vector:
+/// [panel][position][slice of channels][block][channel][vectors of the block x lanes]. `packed` holds zeros
+/// before. `vectors` of filters are cut into `blocks`, and these into `panels`.
+void pack_winograd_filters(const ConvQuery& query, int lanes, std::int64_t vectors, std::int64_t blocks,
+                           std::int64_t panels, std::span<const WinogradTaps> rows,
+                           std::span<const WinogradTaps> columns, float* packed);
 
 /// Stages of as many blocks of tiles as have room in `room` values at `values` a tile; `state` has its
 /// block_tiles and panels. The tasks go to `prepared`, phase by phase.

@@ -120,40 +120,15 @@ WinogradOrder order_of(std::int64_t positions, const WinogradState& s, std::int6
   return few && readings > 1 ? WinogradOrder::positions : WinogradOrder::stages;
 }
 
+/// Of all positions along an axis.
 template <int M>
-void pack(const ConvQuery& q, int lanes, const WinogradState& s, float* packed) {
-  using Points = WinogradPoints<M>;
-  constexpr int kSide = M + 2, kPositions = kSide * kSide;
-  const std::int64_t depth = winograd_depth(lanes);
-  double g[kSide][3];
-  for (int i = 0; i < kSide; ++i)
-    for (int j = 0; j < 3; ++j) g[i][j] = Points::filter(i, j);
-  // Filters innermost: what is written is adjacent.
-  for (std::int64_t b = 0; b < s.blocks; ++b) {
-    const std::int64_t panel = (s.panels * (b + 1) - 1) / s.blocks;
-    const std::int64_t p0 = s.vectors * (s.blocks * panel / s.panels) / s.blocks * lanes;
-    const std::int64_t p1 = s.vectors * (s.blocks * (panel + 1) / s.panels) / s.blocks * lanes;
-    const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
-    const std::int64_t step = f1 - f0, position_step = (p1 - p0) * q.channels;
-    for (std::int64_t c = 0; c < q.channels; ++c) {
-      const std::int64_t slice = c / depth * depth, length = std::min(q.channels - slice, depth);
-      float* to =
-          packed + p0 * kPositions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
-      for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f) {
-        const float* w = q.weights + (f * q.channels + c) * 9;
-        double half[kSide][3];
-        for (int i = 0; i < kSide; ++i)
-          for (int x = 0; x < 3; ++x)
-            half[i][x] = g[i][0] * static_cast<double>(w[x]) + g[i][1] * static_cast<double>(w[3 + x]) +
-                         g[i][2] * static_cast<double>(w[6 + x]);
-        for (int i = 0; i < kSide; ++i)
-          for (int j = 0; j < kSide; ++j) {
-            const double u = half[i][0] * g[j][0] + half[i][1] * g[j][1] + half[i][2] * g[j][2];
-            to[(i * kSide + j) * position_step + f - f0] = static_cast<float>(u);
-          }
-      }
-    }
+std::vector<WinogradTaps> filters_of_axis() {
+  std::vector<WinogradTaps> filters;
+  for (int i = 0; i < M + 2; ++i) {
+    using Points = WinogradPoints<M>;
+    filters.push_back({Points::filter(i, 0), Points::filter(i, 1), Points::filter(i, 2)});
   }
+  return filters;
 }
 
 template <Isa kIsa, int M>
@@ -178,9 +153,12 @@ PreparedKernel prepare(const KernelQuery& query) {
     const std::int64_t b0 = s.blocks * p / s.panels, b1 = s.blocks * (p + 1) / s.panels;
     s.panel_step = std::max(s.panel_step, (s.vectors * b1 / s.blocks - s.vectors * b0 / s.blocks) * width);
   }
-  packed->weights =
-      PackedFloats::packed(query, static_cast<std::size_t>(kPositions * q.channels * s.vectors * width),
-                           [&](PackedFloats& weights) { pack<M>(q, width, s, weights.data()); });
+  packed->weights = PackedFloats::packed(
+      query, static_cast<std::size_t>(kPositions * q.channels * s.vectors * width),
+      [&](PackedFloats& weights) {
+        const std::vector<WinogradTaps> filters = filters_of_axis<M>();
+        pack_winograd_filters(q, width, s.vectors, s.blocks, s.panels, filters, filters, weights.data());
+      });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
@@ -303,6 +281,40 @@ void describe_winograd(const ConvQuery& q, const std::vector<WinogradTile>& tile
   s.epilogue = q.epilogue;
   s.tiles = tiles.data();
   s.tile_count = static_cast<std::int64_t>(tiles.size());
+}
+
+void pack_winograd_filters(const ConvQuery& q, int lanes, std::int64_t vectors, std::int64_t blocks,
+                           std::int64_t panels, std::span<const WinogradTaps> rows,
+                           std::span<const WinogradTaps> columns, float* packed) {
+  const std::int64_t depth = winograd_depth(lanes);
+  const auto positions = static_cast<std::int64_t>(rows.size() * columns.size());
+  // Filters innermost: what is written is adjacent.
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const std::int64_t panel = (panels * (b + 1) - 1) / blocks;
+    const std::int64_t p0 = vectors * (blocks * panel / panels) / blocks * lanes;
+    const std::int64_t p1 = vectors * (blocks * (panel + 1) / panels) / blocks * lanes;
+    const std::int64_t f0 = vectors * b / blocks * lanes, f1 = vectors * (b + 1) / blocks * lanes;
+    const std::int64_t step = f1 - f0, position_step = (p1 - p0) * q.channels;
+    for (std::int64_t c = 0; c < q.channels; ++c) {
+      const std::int64_t slice = c / depth * depth, length = std::min(q.channels - slice, depth);
+      float* to =
+          packed + p0 * positions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
+      for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f, ++to) {
+        const float* w = q.weights + (f * q.channels + c) * 9;
+        float* at = to;
+        for (const WinogradTaps& gy : rows) {
+          double half[3];
+          for (int x = 0; x < 3; ++x)
+            half[x] = gy[0] * static_cast<double>(w[x]) + gy[1] * static_cast<double>(w[3 + x]) +
+                      gy[2] * static_cast<double>(w[6 + x]);
+          for (const WinogradTaps& gx : columns) {
+            *at = static_cast<float>(half[0] * gx[0] + half[1] * gx[1] + half[2] * gx[2]);
+            at += position_step;
+          }
+        }
+      }
+    }
+  }
 }
 
 void plan_winograd_stages(std::int64_t batch, std::int64_t room, std::int64_t values, WinogradState& s,

@@ -38,7 +38,7 @@ constexpr int kFiltersOf[kMixedKinds][kMixedSide] = {
 };
 
 // What three taps of an axis count in a transformed filter; see axis.inl.
-using Taps = std::array<double, 3>;
+using Taps = WinogradTaps;
 template <int M>
 Taps taps_at(int point) {
   using Points = WinogradPoints<M>;
@@ -251,38 +251,6 @@ double cost(const KernelQuery& query) {
          (products + transforms + (filters + shared) / bytes_per_ns(kIsa) + storage_ns(q, kIsa, 2));
 }
 
-void pack(const ConvQuery& q, int lanes, const Packed& p, float* packed) {
-  const MixedState& s = p.state;
-  const std::int64_t depth = winograd_depth(lanes), positions = s.y.filters * s.x.filters;
-  // Filters innermost: what is written is adjacent.
-  for (std::int64_t b = 0; b < s.blocks; ++b) {
-    const std::int64_t panel = (s.panels * (b + 1) - 1) / s.blocks;
-    const std::int64_t p0 = s.vectors * (s.blocks * panel / s.panels) / s.blocks * lanes;
-    const std::int64_t p1 = s.vectors * (s.blocks * (panel + 1) / s.panels) / s.blocks * lanes;
-    const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
-    const std::int64_t step = f1 - f0, position_step = (p1 - p0) * q.channels;
-    for (std::int64_t c = 0; c < q.channels; ++c) {
-      const std::int64_t slice = c / depth * depth, length = std::min(q.channels - slice, depth);
-      float* to =
-          packed + p0 * positions * q.channels + slice * (p1 - p0) + (f0 - p0) * length + (c - slice) * step;
-      for (std::int64_t f = f0; f < std::min(q.filters, f1); ++f, ++to) {
-        const float* w = q.weights + (f * q.channels + c) * 9;
-        float* at = to;
-        for (const Taps& gy : p.y.filters) {
-          double half[3];
-          for (int x = 0; x < 3; ++x)
-            half[x] = gy[0] * static_cast<double>(w[x]) + gy[1] * static_cast<double>(w[3 + x]) +
-                      gy[2] * static_cast<double>(w[6 + x]);
-          for (const Taps& gx : p.x.filters) {
-            *at = static_cast<float>(half[0] * gx[0] + half[1] * gx[1] + half[2] * gx[2]);
-            at += position_step;
-          }
-        }
-      }
-    }
-  }
-}
-
 // Where the operands of each position lie, and its rows in near-equal tasks.
 void place(std::int64_t row_floats, std::int64_t sum_floats, Packed& p) {
   constexpr std::int64_t kTaskRows = 96, kSkew = 16;  // no two positions at the same place of a page
@@ -328,7 +296,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   const std::int64_t positions = s.y.filters * s.x.filters, rows = packed->y.products * packed->x.products;
   packed->weights =
       PackedFloats::packed(query, static_cast<std::size_t>(positions * q.channels * s.vectors * width),
-                           [&](PackedFloats& weights) { pack(q, width, *packed, weights.data()); });
+                           [&](PackedFloats& weights) {
+                             pack_winograd_filters(q, width, s.vectors, s.blocks, s.panels, packed->y.filters,
+                                                   packed->x.filters, weights.data());
+                           });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
   packed->zeros = PackedFloats(static_cast<std::size_t>(q.channels));
   if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
