@@ -76,10 +76,9 @@ struct Int {
     case 1:
       return {_mm_load_ss(p)};
     case 2:
-      return {_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p)))};
+      return {_mm_castsi128_ps(_mm_loadu_si64(p))};
     case 3:
-      return {
-          _mm_movelh_ps(_mm_castpd_ps(_mm_load_sd(reinterpret_cast<const double*>(p))), _mm_load_ss(p + 2))};
+      return {_mm_movelh_ps(_mm_castsi128_ps(_mm_loadu_si64(p)), _mm_load_ss(p + 2))};
     default:
       return load(p);
   }

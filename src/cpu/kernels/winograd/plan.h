@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -31,6 +32,10 @@ using WinogradTaps = std::array<double, 3>;
 void pack_winograd_filters(const ConvQuery& query, int lanes, std::int64_t vectors, std::int64_t blocks,
                            std::int64_t panels, std::span<const WinogradTaps> rows,
                            std::span<const WinogradTaps> columns, float* packed);
+
+/// That filters and bias were packed into so many bytes, and are not read from the inputs any more.
+void keep_winograd_filters(const compiler::KernelQuery& query, std::size_t bytes,
+                           compiler::PreparedKernel& prepared);
 
 /// Stages of as many blocks of tiles as have room in `room` values at `values` a tile; `state` has its
 /// block_tiles and panels. The tasks go to `prepared`, phase by phase.

@@ -208,10 +208,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.shared_scratch =
       bytes((by_positions ? sums : 0) + (s.order == WinogradOrder::blocks ? 0 : inputs));
   prepared.multiply_adds = q.batch * s.tile_count * tile_multiply_adds(M, q.channels, q.filters);
-  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
-  prepared.constants_used.assign(query.inputs.size(), true);
-  for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;
-  prepared.packed_inputs = 1u << 1;
+  keep_winograd_filters(query, packed->weights.bytes() + packed->bias.bytes(), prepared);
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }
@@ -315,6 +312,13 @@ void pack_winograd_filters(const ConvQuery& q, int lanes, std::int64_t vectors, 
       }
     }
   }
+}
+
+void keep_winograd_filters(const KernelQuery& query, std::size_t bytes, PreparedKernel& prepared) {
+  prepared.weight_bytes = bytes;
+  prepared.constants_used.assign(query.inputs.size(), true);
+  for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;
+  prepared.packed_inputs = 1u << 1;
 }
 
 void plan_winograd_stages(std::int64_t batch, std::int64_t room, std::int64_t values, WinogradState& s,

@@ -171,10 +171,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.thread_scratch = static_cast<std::size_t>(staged ? sums : inputs + sums) * 4;
   prepared.shared_scratch = static_cast<std::size_t>(staged ? inputs : 0) * 4;
   prepared.multiply_adds = q.batch * s.tile_count * tile_multiply_adds(q.channels, q.filters);
-  prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
-  prepared.constants_used.assign(query.inputs.size(), true);
-  for (std::size_t i = 0; i < query.inputs.size(); ++i) prepared.constants_used[i] = i == 1 || i == 2;
-  prepared.packed_inputs = 1u << 1;
+  keep_winograd_filters(query, packed->weights.bytes() + packed->bias.bytes(), prepared);
   prepared.state = std::shared_ptr<const void>(packed, &packed->state);
   return prepared;
 }
