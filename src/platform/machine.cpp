@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -63,14 +64,15 @@ std::optional<std::int64_t> parse_memory_limit(std::string_view text) noexcept {
 }
 
 std::optional<std::int64_t> parse_size(std::string_view text) noexcept {
-  constexpr std::string_view kUnits = "KMGT", kSmall = "kmgt";
+  constexpr std::string_view kUnits = "KMGT";
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || value < 0) return std::nullopt;
   const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
   if (rest.empty()) return value;
-  std::size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
-  if (rest.size() == 1 && unit == std::string_view::npos) unit = kSmall.find(rest[0]);
+  const std::size_t unit =
+      rest.size() == 1 ? kUnits.find(static_cast<char>(std::toupper(static_cast<unsigned char>(rest[0]))))
+                       : std::string_view::npos;
   if (unit == std::string_view::npos ||
       __builtin_mul_overflow(value, std::int64_t{1} << (10 * (unit + 1)), &value))
     return std::nullopt;

@@ -86,6 +86,21 @@ constexpr double kRootOf2 = 1.41421356237309504880;
   y[3] = both(odd_a, scale_a * a * a * a, odd_b, scale_b * b * b * b) + m[5];
 }
 
+/// Loads all that kTransform takes, and puts all that it makes.
+template <auto kTransform, class Load, class Put, std::size_t kTaken, std::size_t kMade>
+[[gnu::always_inline]] inline void transform_all(void (*)(const Vec (&)[kTaken], Vec (&)[kMade]), Load load, Put put) {
+  Vec taken[kTaken], made[kMade];
+#pragma GCC unroll 10
+  for (int i = 0; i < static_cast<int>(kTaken); ++i) taken[i] = load(i);
+  kTransform(taken, made);
+#pragma GCC unroll 10
+  for (int k = 0; k < static_cast<int>(kMade); ++k) put(k, made[k]);
+}
+template <auto kTransform, class Load, class Put>
+[[gnu::always_inline]] inline void transform_all(Load load, Put put) {
+  transform_all<kTransform>(kTransform, load, put);
+}
+
 /// What the products of a segment take: load(i) is its i-th input, put(k, v) takes the factor of the k-th
 /// product.
 template <class Load, class Put>
@@ -111,42 +126,18 @@ template <class Load, class Put>
       put(4, apart);
       break;
     }
-    case MixedKind::four: {
-      Vec d[6], v[6];
-#pragma GCC unroll 8
-      for (int i = 0; i < 6; ++i) d[i] = load(i);
-      transform_input_4(d, v);
-#pragma GCC unroll 8
-      for (int k = 0; k < 6; ++k) put(k, v[k]);
+    case MixedKind::four:
+      transform_all<transform_input_4>(load, put);
       break;
-    }
-    case MixedKind::five: {
-      Vec d[7], v[7];
-#pragma GCC unroll 8
-      for (int i = 0; i < 7; ++i) d[i] = load(i);
-      transform_input_5(d, v);
-#pragma GCC unroll 8
-      for (int k = 0; k < 7; ++k) put(k, v[k]);
+    case MixedKind::five:
+      transform_all<transform_input_5>(load, put);
       break;
-    }
-    case MixedKind::six: {
-      Vec d[8], v[8];
-#pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) d[i] = load(i);
-      transform_input<6>(d, v);
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) put(k, v[k]);
+    case MixedKind::six:
+      transform_all<transform_input<6>>(load, put);
       break;
-    }
-    case MixedKind::eight: {
-      Vec d[10], v[10];
-#pragma GCC unroll 10
-      for (int i = 0; i < 10; ++i) d[i] = load(i);
-      transform_input<8>(d, v);
-#pragma GCC unroll 10
-      for (int k = 0; k < 10; ++k) put(k, v[k]);
+    case MixedKind::eight:
+      transform_all<transform_input<8>>(load, put);
       break;
-    }
   }
 }
 
@@ -171,41 +162,17 @@ template <class Load, class Put>
       put(2, outer - lean);
       break;
     }
-    case MixedKind::four: {
-      Vec m[6], y[4];
-#pragma GCC unroll 8
-      for (int k = 0; k < 6; ++k) m[k] = load(k);
-      transform_output_4(m, y);
-#pragma GCC unroll 8
-      for (int i = 0; i < 4; ++i) put(i, y[i]);
+    case MixedKind::four:
+      transform_all<transform_output_4>(load, put);
       break;
-    }
-    case MixedKind::five: {
-      Vec m[7], y[5];
-#pragma GCC unroll 8
-      for (int k = 0; k < 7; ++k) m[k] = load(k);
-      transform_output_5(m, y);
-#pragma GCC unroll 8
-      for (int i = 0; i < 5; ++i) put(i, y[i]);
+    case MixedKind::five:
+      transform_all<transform_output_5>(load, put);
       break;
-    }
-    case MixedKind::six: {
-      Vec m[8], y[6];
-#pragma GCC unroll 8
-      for (int k = 0; k < 8; ++k) m[k] = load(k);
-      transform_output<6>(m, y);
-#pragma GCC unroll 8
-      for (int i = 0; i < 6; ++i) put(i, y[i]);
+    case MixedKind::six:
+      transform_all<transform_output<6>>(load, put);
       break;
-    }
-    case MixedKind::eight: {
-      Vec m[10], y[8];
-#pragma GCC unroll 10
-      for (int k = 0; k < 10; ++k) m[k] = load(k);
-      transform_output<8>(m, y);
-#pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) put(i, y[i]);
+    case MixedKind::eight:
+      transform_all<transform_output<8>>(load, put);
       break;
-    }
   }
 }

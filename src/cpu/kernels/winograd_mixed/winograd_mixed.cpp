@@ -171,7 +171,7 @@ Axis cut_axis(const AxisQuery& a) {
   return axis;
 }
 
-// Products of all segments, and filters of them, without making them.
+// Products of all segments, and the filters that they need.
 struct AxisSize {
   std::int64_t products = 0, filters = 0;
 };
