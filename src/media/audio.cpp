@@ -56,8 +56,8 @@ bool has_place_for(std::uint64_t layout, std::uint64_t wanted) {
   return missing == 0;
 }
 
-/// Encoders take some layouts only, and say so when they are opened. In order: as it is, the smallest with a
-/// place for every channel, stereo.
+/// Encoders take some layouts only, and say so when they are opened. In order: the smallest with a place for
+/// every channel, the largest that is usual, stereo.
 std::vector<std::uint64_t> other_layouts(const AVChannelLayout& wanted) {
   constexpr std::uint64_t kUsual[] = {
       AV_CH_LAYOUT_MONO,         AV_CH_LAYOUT_STEREO,       AV_CH_LAYOUT_SURROUND, AV_CH_LAYOUT_QUAD,
@@ -67,6 +67,7 @@ std::vector<std::uint64_t> other_layouts(const AVChannelLayout& wanted) {
     if (wanted.order == AV_CHANNEL_ORDER_NATIVE && has_place_for(layout, wanted.u.mask))
       layouts.push_back(layout);
   }
+  if (wanted.nb_channels > 6) layouts.push_back(AV_CH_LAYOUT_5POINT1_BACK);
   layouts.push_back(AV_CH_LAYOUT_STEREO);
   return layouts;
 }

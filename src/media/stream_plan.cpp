@@ -94,6 +94,9 @@ bool container_holds(const AVOutputFormat& container, AVCodecID codec) {
                                            AV_CODEC_ID_DTS};
   static constexpr AVCodecID kFlash[] = {AV_CODEC_ID_H264, AV_CODEC_ID_FLV1, AV_CODEC_ID_AAC,
                                          AV_CODEC_ID_MP3};
+  // Their head is not known before the first packet, when this muxer writes the file's.
+  static constexpr AVCodecID kLate[] = {AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3};
+  if (name == "ismv" && among(kLate)) return false;
   if (name == "flv") return among(kFlash);
   if (name == "mpegts") return among(kTransport);
   if (name == "mpeg" || name == "vob" || name == "dvd" || name == "svcd") return among(kProgram);
