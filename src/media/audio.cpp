@@ -20,14 +20,9 @@ namespace {
 
 constexpr int kDefaultFrameSamples = 1024;
 constexpr std::int64_t kBitRatePerChannel = 96'000;
+constexpr int kUsualRate = 48000;  // where an encoder takes none like the input's
 /// A jump of the input's clock that is more than rounding.
 constexpr int kGapDivisor = 20;
-
-const AVCodec* find_encoder(AVCodecID id) {
-  // FFmpeg's own Opus encoder is experimental.
-  if (id == AV_CODEC_ID_OPUS) return avcodec_find_encoder_by_name("libopus");
-  return avcodec_find_encoder(id);
-}
 
 int choose_rate(const AVCodec& codec, int wanted) {
   if (codec.supported_samplerates == nullptr) return wanted;
@@ -61,8 +56,8 @@ bool has_place_for(std::uint64_t layout, std::uint64_t wanted) {
   return missing == 0;
 }
 
-/// Encoders take some layouts only, and say so when they are opened. In order: as it is, the smallest with a
-/// place for every channel, stereo.
+/// Encoders take some layouts only, and say so when they are opened. In order: the smallest with a place for
+/// every channel, the largest that is usual, stereo.
 std::vector<std::uint64_t> other_layouts(const AVChannelLayout& wanted) {
   constexpr std::uint64_t kUsual[] = {
       AV_CH_LAYOUT_MONO,         AV_CH_LAYOUT_STEREO,       AV_CH_LAYOUT_SURROUND, AV_CH_LAYOUT_QUAD,
@@ -72,29 +67,38 @@ std::vector<std::uint64_t> other_layouts(const AVChannelLayout& wanted) {
     if (wanted.order == AV_CHANNEL_ORDER_NATIVE && has_place_for(layout, wanted.u.mask))
       layouts.push_back(layout);
   }
+  if (wanted.nb_channels > 6) layouts.push_back(AV_CH_LAYOUT_5POINT1_BACK);
   layouts.push_back(AV_CH_LAYOUT_STEREO);
   return layouts;
 }
 
 }  // namespace
 
-AVCodecID substitute_audio(const AVOutputFormat& container) {
-  for (const AVCodecID id : {AV_CODEC_ID_OPUS, AV_CODEC_ID_AAC, AV_CODEC_ID_VORBIS, AV_CODEC_ID_MP3}) {
-    if (std::string_view(container.name) != "webm" && id == AV_CODEC_ID_OPUS)
-      continue;  // AAC is at home in the others
-    if (container_holds(container, id) && find_encoder(id) != nullptr) return id;
-  }
-  return AV_CODEC_ID_NONE;
+const AVCodec* sound_encoder(AVCodecID codec) {
+  // FFmpeg's own Opus encoder is experimental.
+  if (codec == AV_CODEC_ID_OPUS) return avcodec_find_encoder_by_name("libopus");
+  return avcodec_find_encoder(codec);
 }
 
 void AudioConverter::SwrDeleter::operator()(SwrContext* context) const noexcept { swr_free(&context); }
 void AudioConverter::FifoDeleter::operator()(AVAudioFifo* fifo) const noexcept { av_audio_fifo_free(fifo); }
 
-AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool global_header) {
+/// What is asked of an encoder; it may refuse.
+struct AudioConverter::EncoderForm {
+  const AVChannelLayout& layout;
+  int rate;
+  std::int64_t bit_rate;  ///< of a channel; 0: the encoder's default
+  bool global_header;
+};
+
+AudioConverter::AudioConverter(const AVStream& source, const StreamDecision& target, bool global_header,
+                               std::optional<std::int64_t> begin) {
   const std::string name = avcodec_get_name(source.codecpar->codec_id);
   const AVCodec* decoder = avcodec_find_decoder(source.codecpar->codec_id);
-  if (decoder == nullptr || find_encoder(target) == nullptr) {
-    throw Error(ErrorCode::unsupported, "cannot convert " + name + " sound to " + avcodec_get_name(target));
+  const AVCodec* encoder = sound_encoder(target.codec);
+  if (decoder == nullptr || encoder == nullptr) {
+    throw Error(ErrorCode::unsupported,
+                "cannot convert " + name + " sound to " + avcodec_get_name(target.codec));
   }
   decoder_.reset(avcodec_alloc_context3(decoder));
   if (!decoder_) throw Error(ErrorCode::limit, "out of memory for sound");
@@ -105,15 +109,27 @@ AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool gl
     av_channel_layout_default(&decoder_->ch_layout, decoder_->ch_layout.nb_channels);
   }
 
-  int code = open_encoder(target, decoder_->ch_layout, global_header);
-  for (const std::uint64_t mask : other_layouts(decoder_->ch_layout)) {
+  std::vector<AVChannelLayout> layouts{decoder_->ch_layout};
+  for (const std::uint64_t mask : other_layouts(decoder_->ch_layout))
+    check(av_channel_layout_from_mask(&layouts.emplace_back(), mask), "sound");
+  const int rate =
+      target.sample_rate != 0 ? target.sample_rate : choose_rate(*encoder, decoder_->sample_rate);
+  int code = -1;
+  for (const AVChannelLayout& layout : layouts) {
+    // At low sample rates encoders take low bit rates only.
+    for (const std::int64_t bit_rate : {kBitRatePerChannel, kBitRatePerChannel / 3, std::int64_t{0}}) {
+      if (code < 0) code = open_encoder(*encoder, {layout, rate, bit_rate, global_header});
+    }
+    if (code < 0 && target.sample_rate == 0)
+      code = open_encoder(*encoder,
+                          {layout, choose_rate(*encoder, kUsualRate), kBitRatePerChannel, global_header});
     if (code >= 0) break;
-    AVChannelLayout layout{};
-    check(av_channel_layout_from_mask(&layout, mask), "sound");
-    code = open_encoder(target, layout, global_header);
   }
-  check(code, std::string("cannot open the sound encoder ") + find_encoder(target)->name);
+  check(code, std::string("cannot open the sound encoder ") + encoder->name);
   (void)take_log();  // of layouts that were refused
+
+  // What an encoder puts before the first sample is what the result begins with.
+  if (begin) begin_ = av_rescale_q(*begin, AV_TIME_BASE_Q, encoder_->time_base) + encoder_->initial_padding;
 
   SwrContext* raw = nullptr;
   check(swr_alloc_set_opts2(&raw, &encoder_->ch_layout, encoder_->sample_fmt, encoder_->sample_rate,
@@ -129,19 +145,18 @@ AudioConverter::AudioConverter(const AVStream& source, AVCodecID target, bool gl
 AudioConverter::~AudioConverter() = default;
 
 /// FFmpeg's code; `encoder_` is usable where that is no error.
-int AudioConverter::open_encoder(AVCodecID target, const AVChannelLayout& layout, bool global_header) {
-  const AVCodec* encoder = find_encoder(target);
-  encoder_.reset(avcodec_alloc_context3(encoder));
+int AudioConverter::open_encoder(const AVCodec& encoder, const EncoderForm& form) {
+  encoder_.reset(avcodec_alloc_context3(&encoder));
   if (!encoder_) throw Error(ErrorCode::limit, "out of memory for sound");
-  encoder_->sample_rate = choose_rate(*encoder, decoder_->sample_rate);
-  encoder_->sample_fmt = choose_format(*encoder, decoder_->sample_fmt);
-  check(av_channel_layout_copy(&encoder_->ch_layout, &layout), "sound");
-  encoder_->bit_rate = kBitRatePerChannel * std::max(1, encoder_->ch_layout.nb_channels);
+  encoder_->sample_rate = form.rate;
+  encoder_->sample_fmt = choose_format(encoder, decoder_->sample_fmt);
+  check(av_channel_layout_copy(&encoder_->ch_layout, &form.layout), "sound");
+  if (form.bit_rate > 0) encoder_->bit_rate = form.bit_rate * std::max(1, encoder_->ch_layout.nb_channels);
   encoder_->time_base = {1, encoder_->sample_rate};
-  if (global_header) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-  if (target == AV_CODEC_ID_OPUS)
+  if (form.global_header) encoder_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  if (encoder.id == AV_CODEC_ID_OPUS)
     av_opt_set_int(encoder_->priv_data, "mapping_family", encoder_->ch_layout.nb_channels > 2 ? 1 : -1, 0);
-  return avcodec_open2(encoder_.get(), encoder, nullptr);
+  return avcodec_open2(encoder_.get(), &encoder, nullptr);
 }
 
 /// Resamples a decoded frame into the fifo; null: what the resampler still holds.
@@ -163,6 +178,45 @@ void AudioConverter::take(const AVFrame* decoded) {
                               resampled->nb_samples),
           "sound");
   }
+  if (skip_ > 0) {
+    const int now = static_cast<int>(std::min<std::int64_t>(skip_, av_audio_fifo_size(fifo_.get())));
+    check(av_audio_fifo_drain(fifo_.get(), now), "sound");
+    skip_ -= now;
+  }
+}
+
+/// Says when the samples that come next are heard.
+void AudioConverter::set_time(std::int64_t pts, std::vector<PacketPtr>& packets) {
+  constexpr std::int64_t kLongestGapSeconds = 600;
+  const std::int64_t delay = swr_get_delay(resampler_.get(), encoder_->sample_rate);
+  const bool first = next_pts_ == AV_NOPTS_VALUE;
+  if (first && begin_) next_pts_ = *begin_;
+  const std::int64_t gap = first && !begin_ ? 0 : pts - (next_pts_ + av_audio_fifo_size(fifo_.get()) + delay);
+  const bool jump = !first && gap > encoder_->sample_rate / kGapDivisor;
+  if (begin_ && gap <= encoder_->sample_rate * kLongestGapSeconds) {
+    if (first) skip_ = std::max<std::int64_t>(0, -gap);
+    if (first || jump) fill(gap, packets);
+    return;
+  }
+  if (jump) encode_whole_frames(true, packets);
+  if (jump || first) next_pts_ = pts - (jump ? delay : 0);
+}
+
+/// Adds silence.
+void AudioConverter::fill(std::int64_t samples, std::vector<PacketPtr>& packets) {
+  const FramePtr frame = make_frame();
+  frame->nb_samples = kDefaultFrameSamples;
+  frame->format = encoder_->sample_fmt;
+  check(av_channel_layout_copy(&frame->ch_layout, &encoder_->ch_layout), "sound");
+  check(av_frame_get_buffer(frame.get(), 0), "sound");
+  check(av_samples_set_silence(frame->extended_data, 0, frame->nb_samples, encoder_->ch_layout.nb_channels,
+                               encoder_->sample_fmt),
+        "sound");
+  for (; samples > 0; samples -= kDefaultFrameSamples) {
+    const int now = static_cast<int>(std::min<std::int64_t>(samples, kDefaultFrameSamples));
+    check(av_audio_fifo_write(fifo_.get(), reinterpret_cast<void**>(frame->extended_data), now), "sound");
+    encode_whole_frames(false, packets);
+  }
 }
 
 std::vector<PacketPtr> AudioConverter::convert(const AVPacket* packet) {
@@ -176,15 +230,9 @@ std::vector<PacketPtr> AudioConverter::convert(const AVPacket* packet) {
     if (frame->best_effort_timestamp != AV_NOPTS_VALUE) {
       const std::int64_t pts =
           av_rescale_q(frame->best_effort_timestamp, decoder_->pkt_timebase, encoder_->time_base);
-      const std::int64_t held =
-          av_audio_fifo_size(fifo_.get()) + swr_get_delay(resampler_.get(), encoder_->sample_rate);
-      const bool jump =
-          next_pts_ != AV_NOPTS_VALUE && pts - (next_pts_ + held) > encoder_->sample_rate / kGapDivisor;
-      if (jump) encode_whole_frames(true, packets);
-      if (jump || next_pts_ == AV_NOPTS_VALUE)
-        next_pts_ = pts - (jump ? swr_get_delay(resampler_.get(), encoder_->sample_rate) : 0);
+      set_time(pts, packets);
     } else if (next_pts_ == AV_NOPTS_VALUE) {
-      next_pts_ = 0;
+      set_time(0, packets);
     }
     take(frame.get());
     encode_whole_frames(false, packets);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "media/ffmpeg.h"
+#include "media/stream_plan.h"
 
 struct AVChannelLayout;
 struct SwrContext;
@@ -13,16 +15,16 @@ struct AVAudioFifo;
 
 namespace saccade::media {
 
-/// The codec that sound is converted to for a container that refuses the input's; AV_CODEC_ID_NONE if there
-/// is none.
-AVCodecID substitute_audio(const AVOutputFormat& container);
+/// The encoder that sound is converted with; null if there is none.
+const AVCodec* sound_encoder(AVCodecID codec);
 
-/// Decodes, resamples where the encoder asks for it, and encodes. Sound keeps its times; gaps stay gaps. Not
-/// thread-safe.
+/// Decodes, resamples where the encoder asks for it, and encodes. Sound keeps its times. Not thread-safe.
 class AudioConverter {
  public:
-  /// Throws Error(unsupported | media).
-  AudioConverter(const AVStream& source, AVCodecID target, bool global_header);
+  /// From `begin` on (microseconds) samples follow each other without gaps: silence fills them. Unset: gaps
+  /// stay gaps. Throws Error(unsupported | media).
+  AudioConverter(const AVStream& source, const StreamDecision& target, bool global_header,
+                 std::optional<std::int64_t> begin = {});
   ~AudioConverter();
 
   const AVCodecContext& encoder() const noexcept { return *encoder_; }
@@ -31,7 +33,10 @@ class AudioConverter {
   std::vector<PacketPtr> convert(const AVPacket* packet);
 
  private:
-  int open_encoder(AVCodecID target, const AVChannelLayout& layout, bool global_header);
+  struct EncoderForm;
+  int open_encoder(const AVCodec& encoder, const EncoderForm& form);
+  void set_time(std::int64_t pts, std::vector<PacketPtr>& packets);
+  void fill(std::int64_t samples, std::vector<PacketPtr>& packets);
   void take(const AVFrame* decoded);
   void encode_whole_frames(bool all, std::vector<PacketPtr>& packets);
   void send(const AVFrame* frame, std::vector<PacketPtr>& packets);
@@ -45,6 +50,8 @@ class AudioConverter {
   CodecPtr decoder_, encoder_;
   std::unique_ptr<SwrContext, SwrDeleter> resampler_;
   std::unique_ptr<AVAudioFifo, FifoDeleter> fifo_;
+  std::optional<std::int64_t> begin_;       ///< in samples
+  std::int64_t skip_ = 0;                   ///< samples still to come that lie before it
   std::int64_t next_pts_ = AV_NOPTS_VALUE;  ///< of the first sample in the fifo, in samples
 };
 

@@ -129,7 +129,7 @@ bool Muxer::carries_rotation(const AVOutputFormat& container) { return is_mov_fa
 
 Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& source, StreamPlan plan,
              const AVCodecContext& encoder, const VideoFormat& format)
-    : file_(file), name_(file.path().string()) {
+    : file_(file), name_(file.path().string()), subtitle_end_(plan.subtitle_end) {
   capture_log();
   AVFormatContext* raw = nullptr;
   check(avformat_alloc_output_context2(&raw, &container, nullptr, nullptr),
@@ -142,13 +142,17 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   // FLAC in MP4 has long been specified, but this version of FFmpeg calls it experimental.
   output_->strict_std_compliance = FF_COMPLIANCE_EXPERIMENTAL;
   const AVFormatContext& input = source.context();
+  if (only_counts(container)) count_from_start(source, plan, encoder.time_base);
   // Streams that appear later, while the first picture is read, are not in the plan.
   tracks_.resize(plan.streams.size());
+  // MXF wants the video first.
+  const bool video_first = std::string_view(container.name).starts_with("mxf");
+  if (video_first) add_video(source, encoder, format);
   for (unsigned i = 0; i < plan.streams.size(); ++i) {
     tracks_[i].action = plan.streams.at(i).action;
     tracks_[i].time_base = input.streams[i]->time_base;
     if (tracks_[i].action == StreamAction::process) {
-      add_video(source, encoder, format);
+      if (!video_first) add_video(source, encoder, format);
     } else if (tracks_[i].action != StreamAction::drop) {
       add_other(*input.streams[i], plan.streams[i]);
     }
@@ -179,9 +183,21 @@ Muxer::Muxer(OutputFile& file, const AVOutputFormat& container, const Source& so
   }
 }
 
+void Muxer::count_from_start(const Source& source, const StreamPlan& plan, AVRational unit) {
+  const bool empty_pictures = std::string_view(output_->oformat->name) == "avi";
+  counted_.emplace(source, plan, empty_pictures ? std::optional<AVRational>(unit) : std::nullopt);
+  output_->avoid_negative_ts = AVFMT_AVOID_NEG_TS_DISABLED;
+  constexpr std::int64_t kToldMicroseconds = 500;
+  if (std::abs(counted_->origin) < kToldMicroseconds) return;
+  notices_.push_back(fmt::format("an {} file begins at time zero: all streams start {} by {:.3f} s",
+                                 output_->oformat->name, counted_->origin > 0 ? "earlier" : "later",
+                                 std::abs(static_cast<double>(counted_->origin)) / AV_TIME_BASE));
+}
+
 /// Streams need not start at zero. MP4 writes where they do in units of its own, Matroska knows no negative
 /// times.
 void Muxer::set_start(const Source& source, const StreamPlan& plan, Dictionary& options) {
+  if (counted_) return;
   const AVFormatContext& input = source.context();
   std::int64_t scale = 1;
   bool negative = false;
@@ -279,9 +295,12 @@ void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
   }
   if (decision.action == StreamAction::convert_audio) {
     const bool global_header = (output_->oformat->flags & AVFMT_GLOBALHEADER) != 0;
-    track.audio = std::make_unique<AudioConverter>(from, decision.codec, global_header);
+    track.audio = std::make_unique<AudioConverter>(
+        from, decision, global_header,
+        counted_ ? std::optional<std::int64_t>(counted_->origin) : std::nullopt);
     check(avcodec_parameters_from_context(&parameters, &track.audio->encoder()), "cannot describe the sound");
     track.time_base = stream.time_base = track.audio->encoder().time_base;
+    if (counted_) track.count = std::make_unique<SoundCount>(parameters, track.time_base, counted_->origin);
     return;
   }
   check(avcodec_parameters_copy(&parameters, from.codecpar), "cannot copy a stream's description");
@@ -307,6 +326,8 @@ void Muxer::add_other(const AVStream& from, const StreamDecision& decision) {
     check(avcodec_parameters_copy(&parameters, track.filter->par_out), "cannot copy a stream's description");
   }
   parameters.codec_tag = matching_tag(*output_->oformat, parameters);
+  if (counted_ && parameters.codec_type == AVMEDIA_TYPE_AUDIO)
+    track.count = std::make_unique<SoundCount>(parameters, track.time_base, counted_->origin);
   copy_side_data(stream, from, true);
 }
 
@@ -332,6 +353,11 @@ void Muxer::copy_chapters(const AVFormatContext& input, const RangeFilter& range
 void Muxer::write_video(PacketPtr packet) {
   release_until(av_rescale_q(packet->dts, video_.time_base, AV_TIME_BASE_Q));
   packet->stream_index = video_.index;
+  if (counted_) {
+    if (video_.last_dts == AV_NOPTS_VALUE) video_shift_ = counted_->lead - packet->dts;
+    packet->pts += video_shift_;
+    packet->dts += video_shift_;
+  }
   av_packet_rescale_ts(packet.get(), video_.time_base, output_->streams[video_.index]->time_base);
   video_end_ = std::max(video_end_, packet->pts + packet->duration);
   write(std::move(packet), video_);
@@ -391,6 +417,16 @@ void Muxer::release_until(std::int64_t microseconds) {
     held_bytes_ -= bytes_of(*packet);
     Track& track = tracks_[static_cast<std::size_t>(packet->stream_index)];
     if (cut_ != INT64_MAX && av_rescale_q(packet->pts, track.time_base, AV_TIME_BASE_Q) >= cut_) continue;
+    end_subtitle(*packet, track);
+    if (track.count) {
+      write_sound(std::move(packet), track);
+      continue;
+    }
+    if (counted_) {
+      const std::int64_t moved = av_rescale_q(counted_->origin, AV_TIME_BASE_Q, track.time_base);
+      packet->pts -= moved;
+      packet->dts = std::max<std::int64_t>(packet->dts - moved, 0);
+    }
     const AVStream& stream = *output_->streams[track.index];
     const AVCodecParameters& parameters = *stream.codecpar;
     packet->stream_index = track.index;
@@ -415,6 +451,27 @@ void Muxer::release_until(std::int64_t microseconds) {
   }
 }
 
+/// A subtitle does not last longer than the video.
+void Muxer::end_subtitle(AVPacket& packet, const Track& track) const {
+  const std::int64_t last = std::min(cut_, subtitle_end_);
+  if (last == INT64_MAX || packet.duration <= 0 ||
+      output_->streams[track.index]->codecpar->codec_type != AVMEDIA_TYPE_SUBTITLE)
+    return;
+  const std::int64_t end = av_rescale_q(last, AV_TIME_BASE_Q, track.time_base);
+  packet.duration = std::clamp<std::int64_t>(end - packet.pts, 1, packet.duration);
+}
+
+/// Where only samples are counted.
+void Muxer::write_sound(PacketPtr packet, Track& track) {
+  const AVStream& stream = *output_->streams[track.index];
+  for (PacketPtr& placed : track.count->place(std::move(packet))) {
+    placed->stream_index = track.index;
+    placed->pos = -1;
+    av_packet_rescale_ts(placed.get(), {1, stream.codecpar->sample_rate}, stream.time_base);
+    write(std::move(placed), track);
+  }
+}
+
 void Muxer::write(PacketPtr packet, Track& track) {
   // Containers insist on rising decoding times; rounding to their unit or a faulty input may have made two
   // equal.
@@ -425,6 +482,14 @@ void Muxer::write(PacketPtr packet, Track& track) {
       packet->dts = least;
       packet->pts = std::max(packet->pts, packet->dts);
     }
+  }
+  // FFmpeg puts the first picture at the beginning, whatever its time.
+  if (counted_ && track.last_dts == AV_NOPTS_VALUE && packet->dts > 0 &&
+      output_->streams[track.index]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO) {
+    PacketPtr empty = make_packet();
+    empty->stream_index = packet->stream_index;
+    empty->pts = empty->dts = 0;
+    write_now(std::move(empty));
   }
   track.last_dts = packet->dts;
   write_endless(track, packet->dts);
@@ -475,6 +540,14 @@ void Muxer::finish() {
     notices_.push_back(fmt::format("{} of stream {} of the input cannot be read or converted and {} left out",
                                    counted(tracks_[i].subtitles->refused(), "subtitle"), i,
                                    by_number(tracks_[i].subtitles->refused(), "is", "are")));
+  }
+  for (std::size_t i = 0; i < tracks_.size(); ++i) {
+    if (!tracks_[i].count || tracks_[i].count->gaps() == 0) continue;
+    notices_.push_back(fmt::format(
+        "{} in the sound of stream {} of the input cannot be kept in an {} file: what follows is heard up "
+        "to {:.3f} s early",
+        counted(tracks_[i].count->gaps(), "gap"), i, output_->oformat->name,
+        tracks_[i].count->early_seconds()));
   }
   if (is_mov_family(*output_->oformat)) {
     for (std::size_t i = 0; i < tracks_.size(); ++i) {

@@ -9,12 +9,14 @@ extern "C" {
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "media/audio.h"
 #include "media/ffmpeg.h"
 #include "media/file_io.h"
+#include "media/sound_count.h"
 #include "media/source.h"
 #include "media/stream_plan.h"
 #include "media/subtitles.h"
@@ -45,7 +47,8 @@ class Muxer {
   void set_last_duration(double seconds);
   /// How many pictures did not come evenly: told where the container knows no times. Before finish().
   void set_uneven(std::int64_t pictures) noexcept { uneven_ = std::max(uneven_, pictures); }
-  /// Packets of other streams that start at this time of the result or later are left out.
+  /// Packets of other streams that start at this time of the result or later are left out, and subtitles end
+  /// there.
   void cut(std::int64_t microseconds) noexcept { cut_ = microseconds; }
   /// Writes what is held back and the trailer.
   void finish();
@@ -70,15 +73,19 @@ class Muxer {
     PacketFilterPtr filter;         ///< of a copied stream, to the form that the container wants
     std::unique_ptr<SubtitleConverter> subtitles;
     std::unique_ptr<AudioConverter> audio;
+    std::unique_ptr<SoundCount> count;  ///< in a container that knows no times
   };
 
   AVStream& add_stream();
   void add_video(const Source& source, const AVCodecContext& encoder, const VideoFormat& format);
   void add_other(const AVStream& stream, const StreamDecision& decision);
+  void count_from_start(const Source& source, const StreamPlan& plan, AVRational unit);
   void set_start(const Source& source, const StreamPlan& plan, Dictionary& options);
   void copy_chapters(const AVFormatContext& input, const RangeFilter& range);
   void hold(PacketPtr packet, int source);
   void release_until(std::int64_t microseconds);
+  void end_subtitle(AVPacket& packet, const Track& track) const;
+  void write_sound(PacketPtr packet, Track& track);
   void write(PacketPtr packet, Track& track);
   void write_endless(Track& track, std::int64_t end);
   void write_now(PacketPtr packet);
@@ -95,7 +102,9 @@ class Muxer {
   };
   std::deque<Held> held_;
   std::int64_t held_bytes_ = 0;
-  std::int64_t cut_ = INT64_MAX;
+  std::optional<CountedStart> counted_;  ///< of a container that knows no times
+  std::int64_t video_shift_ = 0;         ///< there, in the encoder's time base
+  std::int64_t cut_ = INT64_MAX, subtitle_end_ = INT64_MAX;
   std::int64_t video_end_ = 0;  ///< in the unit of the video's stream
   std::int64_t uneven_ = 0;
   bool finished_ = false;

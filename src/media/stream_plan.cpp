@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 
-#include "media/audio.h"
+#include "base/counted.h"
+#include "media/sound_plan.h"
 
 namespace saccade::media {
 
@@ -17,7 +19,8 @@ bool is_text(AVCodecID codec) {
   return d != nullptr && (d->props & AV_CODEC_PROP_TEXT_SUB) != 0;
 }
 
-StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
+StreamDecision decide(const Source& source, int index, const AVOutputFormat& container) {
+  const AVStream& stream = *source.context().streams[index];
   const AVCodecParameters& parameters = *stream.codecpar;
   const std::string_view name = container.name;
   const bool matroska = name == "matroska";
@@ -42,18 +45,26 @@ StreamDecision decide(const AVStream& stream, const AVOutputFormat& container) {
         }
       }
       return {StreamAction::drop, codec};
-    case AVMEDIA_TYPE_AUDIO: {
-      if (container_holds(container, codec)) return {StreamAction::copy, codec};
-      const AVCodecID substitute = substitute_audio(container);
-      const bool possible = substitute != AV_CODEC_ID_NONE && avcodec_find_decoder(codec) != nullptr;
-      return {possible ? StreamAction::convert_audio : StreamAction::drop, substitute};
-    }
+    case AVMEDIA_TYPE_AUDIO:
+      return plan_sound(source, index, container);
     case AVMEDIA_TYPE_VIDEO:
     case AVMEDIA_TYPE_DATA:
       return {container_holds(container, codec) ? StreamAction::copy : StreamAction::drop, codec};
     default:
       return {StreamAction::drop, codec};
   }
+}
+
+/// What a conversion of sound does besides: " at 48000 Hz, with 2 of 6 channels".
+std::string losses(const AVStream& stream, const StreamDecision& decision) {
+  const AVCodecParameters& from = *stream.codecpar;
+  const int channels = converted_channels(decision.codec, from.ch_layout.nb_channels);
+  std::string text;
+  if (decision.sample_rate != 0 && decision.sample_rate != from.sample_rate)
+    text += fmt::format(" at {} Hz", decision.sample_rate);
+  if (channels < from.ch_layout.nb_channels)
+    text += fmt::format(", its {} channels mixed down to {},", from.ch_layout.nb_channels, channels);
+  return text;
 }
 
 }  // namespace
@@ -83,10 +94,14 @@ bool container_holds(const AVOutputFormat& container, AVCodecID codec) {
                                            AV_CODEC_ID_DTS};
   static constexpr AVCodecID kFlash[] = {AV_CODEC_ID_H264, AV_CODEC_ID_FLV1, AV_CODEC_ID_AAC,
                                          AV_CODEC_ID_MP3};
+  // Their head is not known before the first packet, when this muxer writes the file's.
+  static constexpr AVCodecID kLate[] = {AV_CODEC_ID_AC3, AV_CODEC_ID_EAC3};
+  if (name == "ismv" && among(kLate)) return false;
   if (name == "flv") return among(kFlash);
   if (name == "mpegts") return among(kTransport);
   if (name == "mpeg" || name == "vob" || name == "dvd" || name == "svcd") return among(kProgram);
-  if (is_mov_family(container) && name != "mp4" && among(kMp4Only)) return false;
+  if (name.starts_with("mxf") && codec == AV_CODEC_ID_PCM_S24LE) return true;
+  if ((is_mov_family(container) || name == "ismv") && name != "mp4" && among(kMp4Only)) return false;
   if (avformat_query_codec(&container, codec, FF_COMPLIANCE_NORMAL) > 0) return true;
   if (name != "matroska") return false;
   // Matroska takes whatever has a Windows code as well, but its list names only codecs with a code of its
@@ -99,10 +114,12 @@ bool container_holds(const AVOutputFormat& container, AVCodecID codec) {
 StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
   StreamPlan plan;
   const AVFormatContext& input = source.context();
+  std::map<AVMediaType, int> held{{AVMEDIA_TYPE_VIDEO, 1}};  // the one that is worked on
   for (unsigned i = 0; i < input.nb_streams; ++i) {
     const AVStream& stream = *input.streams[i];
     StreamDecision decision{StreamAction::process, stream.codecpar->codec_id};
-    if (static_cast<int>(i) != source.video_index()) decision = decide(stream, container);
+    if (static_cast<int>(i) != source.video_index())
+      decision = decide(source, static_cast<int>(i), container);
     const char* type = av_get_media_type_string(stream.codecpar->codec_type);
     const std::string what = fmt::format("stream {} ({} {})", i, type != nullptr ? type : "unknown",
                                          avcodec_get_name(stream.codecpar->codec_id));
@@ -118,6 +135,9 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
          av_dict_get(input.metadata, "timecode", nullptr, 0) != nullptr);
     const bool unknown_sound =
         stream.codecpar->codec_type == AVMEDIA_TYPE_AUDIO && stream.codecpar->sample_rate <= 0;
+    int& streams = held[stream.codecpar->codec_type];
+    const bool too_many = decision.action != StreamAction::process && decision.action != StreamAction::drop &&
+                          streams >= most_streams(container, stream.codecpar->codec_type);
     if (chapter_names || time_code) {
       decision.action = StreamAction::drop;
     } else if (unknown_sound) {
@@ -126,13 +146,21 @@ StreamPlan plan_streams(const Source& source, const AVOutputFormat& container) {
           "{} is left out: its sample rate was not found at the beginning of the input (--input-option "
           "probesize=BYTES looks further)",
           what));
+    } else if (too_many) {
+      decision.action = StreamAction::drop;
+      plan.notices.push_back(fmt::format("{} is left out: {} is all that a {} file holds of {}", what,
+                                         counted(streams, "stream"), container.name, type));
     } else if (decision.action == StreamAction::drop) {
       plan.notices.push_back(fmt::format("{} is left out: a {} file cannot hold it", what, container.name));
-    } else if (decision.action == StreamAction::convert_text ||
-               decision.action == StreamAction::convert_audio) {
+    } else if (decision.action == StreamAction::convert_text) {
       plan.notices.push_back(fmt::format("{} is converted to {}: a {} file cannot hold it as it is", what,
                                          avcodec_get_name(decision.codec), container.name));
+    } else if (decision.action == StreamAction::convert_audio) {
+      plan.notices.push_back(fmt::format("{} is converted to {}{}: a {} file cannot hold it as it is", what,
+                                         avcodec_get_name(decision.codec), losses(stream, decision),
+                                         container.name));
     }
+    if (decision.action != StreamAction::drop && decision.action != StreamAction::process) ++streams;
     plan.streams.push_back(decision);
   }
   return plan;

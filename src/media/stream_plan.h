@@ -1,6 +1,7 @@
 // What becomes of every stream of an input in a given container: decided before the first frame.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,16 @@ enum class StreamAction : std::uint8_t {
 struct StreamDecision {
   StreamAction action = StreamAction::drop;
   AVCodecID codec = AV_CODEC_ID_NONE;  ///< for convert_text and convert_audio
+  int sample_rate = 0;  ///< for convert_audio; 0: that of the input, or the next that the codec has
 };
 
 struct StreamPlan {
   std::vector<StreamDecision> streams;  ///< by index in the input
   std::vector<std::string> notices;     ///< one for each stream that is converted or dropped
+  /// Of the first picture, in the unit of the input's video; AV_NOPTS_VALUE: that of its first packet.
+  std::int64_t video_start = AV_NOPTS_VALUE;
+  /// Where subtitles end at the latest, in microseconds of the result.
+  std::int64_t subtitle_end = INT64_MAX;
 };
 
 /// Whether the container has a way to store what this codec makes.

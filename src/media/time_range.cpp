@@ -57,6 +57,9 @@ bool RangeFilter::take(AVPacket& packet) {
   const std::int64_t shown = packet.pts != AV_NOPTS_VALUE ? packet.pts : packet.dts;
   if (shown == AV_NOPTS_VALUE) return true;
   if (shown >= last) return false;
+  // What is still on the screen when the range ends is there to its end.
+  if (stream.codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && last != INT64_MAX && packet.duration > 0)
+    packet.duration = std::min(shown + packet.duration, last) - shown;
   if (!moves()) return true;
   if (stream.codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE) {
     // What is on the screen when the range starts is there from its start.

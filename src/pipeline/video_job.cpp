@@ -1,6 +1,7 @@
 // A video: what its stages do with each picture, and what comes before and behind them.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "base/counted.h"
@@ -258,6 +259,16 @@ void VideoJob::open_encoder() {
   }
   state_.notice(media::fit_container(*result_.container, source_.video(), result_.choice, result_.encoder));
   result_.format = flow_.result;
+  result_.streams.video_start = av_rescale_q(first_->pts, flow_.decoded.time_base, source_.video().time_base);
+  if (const auto frames = state_.options.frames) {
+    // Of pictures that come evenly the end is known already.
+    const AVRational rate = source_.video().r_frame_rate, average = source_.video().avg_frame_rate;
+    constexpr double kTolerance = 0.01;
+    if (rate.num > 0 && average.num > 0 && std::abs(av_q2d(average) / av_q2d(rate) - 1) < kTolerance) {
+      result_.streams.subtitle_end = av_rescale_q(first_->pts, flow_.decoded.time_base, AV_TIME_BASE_Q) +
+                                     av_rescale_q(*frames, av_inv_q(average), AV_TIME_BASE_Q);
+    }
+  }
   state_.report.output_summary =
       fmt::format("{}x{} {} {} in {}", flow_.result.width, flow_.result.height, result_.choice.codec->name,
                   av_get_pix_fmt_name(result_.choice.pixel_format), result_.container->name);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "media/colour_tags.h"
 #include "media/convert.h"
 #include "media/encoder.h"
 #include "media/full_range.h"
@@ -156,6 +157,7 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
         "range",
         result.choice.codec->name, result.container->name));
   }
+  state.notice(media::lost_colour_tags(*result.container, result.choice, flow.result));
   if (flow.decoded.field_order == AV_FIELD_TT || flow.decoded.field_order == AV_FIELD_BB) {
     state.notice(media::carries_fields(*result.container, result.choice, flow.result)
                      ? "the input is interlaced and stays so: both fields of a frame are worked on together"

@@ -43,7 +43,8 @@ Transcoded transcode(const std::filesystem::path& from, const std::filesystem::p
   std::unique_ptr<Muxer> muxer;
   std::unique_ptr<FrameConverter> converter;
   std::unique_ptr<FramePool> pool;
-  if (options.preset.empty() && options.name.empty() && to.extension() != ".webm")
+  if (options.preset.empty() && options.name.empty() && to.extension() != ".webm" &&
+      to.extension() != ".mxf" && to.extension() != ".ogv")
     options.preset = "ultrafast";
 
   const auto drain = [&] {
@@ -387,6 +388,81 @@ TEST(Transcode, SoundThatTheMuxerWouldRefuseIsConvertedOrKept) {
     EXPECT_EQ(stream_value(out, "a:0", "codec_name"), p.result) << out;
     EXPECT_EQ(stream_value(out, "v:0", "codec_name"), "h264") << out;
     EXPECT_EQ(frame_times(out).size(), 10u) << out;
+  }
+}
+
+TEST(Transcode, SoundIsBroughtIntoAFormThatTheContainerTakes) {
+  struct Sound {
+    const char* codec;
+    int rate;
+    const char* layout;
+    int channels;
+  };
+  // Containers whose muxers refuse codecs, rates or numbers of channels.
+  for (const Sound& sound : {Sound{"flac", 48000, "5.1", 6}, Sound{"ac3", 44100, "5.1", 6},
+                             Sound{"pcm_mulaw", 8000, "mono", 1}, Sound{"libmp3lame", 32000, "stereo", 2},
+                             Sound{"pcm_s24le", 96000, "stereo", 2}, Sound{"aac", 11025, "mono", 1}}) {
+    Scratch scratch;
+    const auto in = scratch / "in.mkv";
+    ffmpeg(std::string("-f lavfi -i testsrc=s=64x48:r=25:d=0.6 -f lavfi -i sine=d=0.6:r=48000 -af "
+                       "volume=if(lt(t\\,0.3)\\,0\\,4):eval=frame,aformat=channel_layouts=") +
+               sound.layout + " -c:v libx264 -preset ultrafast -c:a " + sound.codec + " -ar " +
+               std::to_string(sound.rate) + " {}",
+           {in});
+    const double before = onset(samples_of(in, scratch));
+    for (const std::string name : {"mxf", "ogv", "ismv", "mpg", "flv", "3gp", "avi"}) {
+      SCOPED_TRACE(std::string(sound.codec) + " into " + name);
+      const auto out = scratch / ("out." + name);
+      const Transcoded result = transcode(in, out);
+      EXPECT_EQ(result.frames, 15);
+      ASSERT_EQ(stream_value(out, "a:0", "channels"), std::to_string(sound.channels));
+      // Decoded without times, so with what encoders put before it.
+      EXPECT_NEAR(onset(samples_of(out, scratch)), before, 0.06 + 1200.0 / sound.rate);
+      if (name == "mxf") {
+        EXPECT_EQ(stream_value(out, "a:0", "sample_rate"), "48000");
+        const bool deep = stream_value(in, "a:0", "bits_per_raw_sample") == "24";
+        EXPECT_EQ(stream_value(out, "a:0", "codec_name"), deep ? "pcm_s24le" : "pcm_s16le");
+      }
+      if (name == "mpg") {
+        EXPECT_EQ(stream_value(out, "a:0", "codec_name"), sound.channels > 2 ? "ac3" : "mp3");
+      }
+      if (stream_value(in, "a:0", "codec_name") != stream_value(out, "a:0", "codec_name")) {
+        EXPECT_THAT(result.notices, testing::Contains(testing::HasSubstr("is converted to")));
+      }
+    }
+  }
+}
+
+TEST(Transcode, ChannelsThatNoCodecOfTheContainerHoldsAreMixedDownAndTold) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv", out = scratch / "out.mpg";
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=0.4 -f lavfi -i sine=d=0.4:r=48000 -af "
+      "aformat=channel_layouts=7.1 -c:v libx264 -preset ultrafast -c:a flac {}",
+      {in});
+  EXPECT_THAT(transcode(in, out).notices,
+              testing::Contains(testing::HasSubstr("its 8 channels mixed down to 6")));
+  EXPECT_EQ(stream_value(out, "a:0", "channels"), "6");
+}
+
+TEST(Transcode, StreamsBeyondThoseThatTheContainerHoldsAreLeftOut) {
+  Scratch scratch;
+  const auto in = scratch / "in.mkv";
+  // Sound before the video, which MXF wants first.
+  ffmpeg(
+      "-f lavfi -i testsrc=s=64x48:r=25:d=0.4 -f lavfi -i sine=d=0.4:r=48000 -map 1 -map 0 -map 0 -map 1 "
+      "-c:v libx264 -preset ultrafast -c:a pcm_s16le -disposition:v:0 default {}",
+      {in});
+  for (const auto& [name, sounds] : std::vector<std::pair<std::string, int>>{{"flv", 1}, {"mxf", 2}}) {
+    SCOPED_TRACE(name);
+    const auto out = scratch / ("out." + name);
+    const Transcoded result = transcode(in, out);
+    EXPECT_EQ(result.frames, 10);
+    EXPECT_THAT(result.notices, testing::Contains(testing::AllOf(testing::HasSubstr("stream 2 (video"),
+                                                                 testing::HasSubstr("is left out"))));
+    EXPECT_EQ(test::ffprobe("-select_streams v -show_entries stream=index", out).size(), 1u);
+    EXPECT_EQ(test::ffprobe("-select_streams a -show_entries stream=index", out).size(),
+              static_cast<std::size_t>(sounds));
   }
 }
 

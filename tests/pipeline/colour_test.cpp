@@ -168,6 +168,97 @@ TEST_F(HighDynamicRange, KeepsDepthTagsAndSideData) {
   }
 }
 
+/// Whatever a file cannot say is told before the first frame, and nothing else is.
+TEST_F(HighDynamicRange, TagsThatTheOutputCannotHoldAreTold) {
+  const auto hdr = scratch_ / "hdr.mp4", sdr = scratch_ / "sdr.mp4", partly = scratch_ / "partly.mkv",
+             rgb = scratch_ / "rgb.mkv";
+  make(hdr, "smpte2084");
+  const std::string source = "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 ";
+  ffmpeg(
+      source + "-c:v libx264 -preset ultrafast -colorspace bt709 -color_primaries bt709 -color_trc bt709 {}",
+      {sdr});
+  ffmpeg(source + "-c:v ffv1 -pix_fmt yuv420p -color_primaries bt709 {}", {partly});
+  ffmpeg(source + "-c:v ffv1 -pix_fmt bgr0 {}", {rgb});
+  struct Output {
+    const char *encoder, *file;
+  };
+  for (const Output& o : {Output{"libx264", "a.mp4"},
+                          {"libx264", "a.ts"},
+                          {"libx264", "a.avi"},
+                          {"libx264", "a.flv"},
+                          {"libx264", "a.nut"},
+                          {"libx265", "a.mp4"},
+                          {"libx265", "a.ts"},
+                          {"libx265", "a.mov"},
+                          {"ffv1", "a.mkv"},
+                          {"ffv1", "a.nut"},
+                          {"ffv1", "a.avi"},
+                          {"ffv1", "a.mp4"},
+                          {"", "a.y4m"},
+                          {"libvpx-vp9", "a.webm"},
+                          {"libvpx-vp9", "a.mp4"},
+                          {"libvpx-vp9", "a.nut"},
+                          {"libsvtav1", "a.mp4"},
+                          {"prores_ks", "a.mov"},
+                          {"prores_ks", "a.mkv"},
+                          {"mpeg4", "a.avi"},
+                          {"mpeg4", "a.mp4"},
+                          {"mpeg2video", "a.mpg"},
+                          {"mpeg2video", "a.mxf"},
+                          {"ffvhuff", "a.avi"},
+                          {"", "a.ogv"},
+                          {"", "a.gif"},
+                          {"", "a.apng"}}) {
+    for (const auto& in : {hdr, sdr, partly, rgb}) {
+      SCOPED_TRACE(in.filename().string() + " by " + o.encoder + " into " + o.file);
+      JobOptions options = job(in, scratch_ / o.file, Effect::blur);
+      options.encoder = o.encoder;
+      options.overwrite = true;
+      JobCallbacks callbacks;
+      std::string told;
+      callbacks.planned = [&](const JobReport& report) {
+        for (const std::string& notice : report.notices) told += notice + "\n";
+      };
+      try {
+        pipeline::run(options, callbacks, everything());
+      } catch (const Error& e) {
+        ASSERT_THAT(std::string(e.what()), HasSubstr("cannot hold what encoder"));
+        continue;
+      }
+      const bool mapped = told.find("mapped to BT.709") != std::string::npos;
+      const bool pictures = std::string(o.file) == "a.gif" || std::string(o.file) == "a.apng";
+      for (const auto& [entry, word] : {std::pair{"color_primaries", "primaries "},
+                                        {"color_transfer", "transfer "},
+                                        {"color_space", "matrix "}}) {
+        std::string meant = stream_value(in, "v:0", entry);
+        if (mapped) meant = "bt709";
+        const bool known = meant != "unknown" && meant != "gbr" && !meant.empty();
+        const bool carried = stream_value(options.output, "v:0", entry) == meant;
+        const bool said = told.find(std::string("which colours are meant")) != std::string::npos &&
+                          told.find(word + meant) != std::string::npos;
+        if (known && !pictures) {
+          EXPECT_NE(carried, said) << entry << ' ' << meant << '\n' << told;
+        }
+        if (pictures) {
+          EXPECT_FALSE(said) << told;  // RGB, as it is usual
+        }
+      }
+      // FFmpeg does not read the words for it that H.264 has.
+      if (in != hdr || mapped || std::string(o.encoder) == "libx264") {
+        EXPECT_EQ(told.find("left out"), std::string::npos) << told;
+        continue;
+      }
+      const std::string side = side_data(options.output);
+      EXPECT_NE(side.find("Mastering") != std::string::npos,
+                told.find("the mastering display") != std::string::npos)
+          << side << told;
+      EXPECT_NE(side.find("Content light") != std::string::npos,
+                told.find("the content light level") != std::string::npos)
+          << side << told;
+    }
+  }
+}
+
 TEST_F(HighDynamicRange, IsMappedOnDemandAndWhereTheOutputHasEightBits) {
   const auto in = scratch_ / "in.mp4";
   make(in, "smpte2084");

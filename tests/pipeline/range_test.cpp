@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <fstream>
@@ -232,6 +233,48 @@ TEST_F(Part, ChaptersAndSubtitlesMoveAlong) {
             (std::vector<std::string>{"0.000000,1.000000,B", "1.000000,1.500000,C"}));
   EXPECT_THAT(ffprobe("-select_streams s:0 -show_entries packet=pts_time,duration_time", out),
               testing::AnyOf(ElementsAre("0.000000,0.500000"), testing::IsEmpty()));
+}
+
+TEST_F(Part, SubtitlesEndWithIt) {
+  const auto text = scratch / "in.srt";
+  write_text(text,
+             "1\n00:00:00,050 --> 00:00:00,150\nOne\n\n2\n00:00:00,200 --> 00:00:02,500\nTwo\n\n3\n"
+             "00:00:02,800 --> 00:00:50,000\nThree\n");
+  for (const char* codec : {"srt", "ass"}) {
+    ffmpeg(std::string("-f lavfi -i testsrc2=s=64x48:r=25:d=4 -i {} -map 0 -map 1 -c:v libx264 -preset "
+                       "veryfast -c:s ") +
+               codec + " {}",
+           {text, in});
+    for (const char* name : {"out.mkv", "out.mp4", "out.webm"}) {
+      for (const std::string way : {"duration", "frames", "start", "resumable"}) {
+        SCOPED_TRACE(std::string(codec) + " into " + name + " by " + way);
+        const auto out = scratch / name;
+        if (way == "resumable" && out.extension() != ".mkv") continue;
+        JobOptions options = job(in, out, Effect::blur);
+        options.overwrite = true;
+        if (way == "frames") {
+          options.frames = 25;
+        } else {
+          options.duration = 1;
+        }
+        if (way == "start") options.start = 2;
+        options.resumable = way == "resumable";
+        pipeline::run(options, {}, bright());
+        const auto cues = ffprobe("-select_streams s:0 -show_entries packet=pts_time,duration_time", out);
+        SCOPED_TRACE(testing::PrintToString(cues));
+        std::vector<double> ends;
+        for (const std::string& cue : cues) {
+          const auto comma = cue.find(',');
+          if (comma == std::string::npos || cue.find("N/A") != std::string::npos) continue;
+          ends.push_back(std::stod(cue) + std::stod(cue.substr(comma + 1)));
+        }
+        ASSERT_FALSE(ends.empty());
+        for (const double end : ends) EXPECT_LE(end, 1.002);
+        EXPECT_NEAR(*std::max_element(ends.begin(), ends.end()), 1, 0.002);
+        EXPECT_NEAR(std::stod(ffprobe("-show_entries format=duration", out).front()), 1, 0.1);
+      }
+    }
+  }
 }
 
 TEST_F(Part, NothingInTheRangeIsAnError) {
