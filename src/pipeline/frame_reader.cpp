@@ -108,7 +108,7 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
         skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
         continue;
       }
-      compare_size(*frame);
+      compare(*frame);
       ++decoded_;
       require_limits(*frame);
       return frame;
@@ -138,19 +138,20 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
 }
 
 /// What becomes of pictures is planned by the first.
-void FrameReader::compare_size(const AVFrame& frame) {
+void FrameReader::compare(AVFrame& frame) {
+  const media::VideoFormat format = media::describe_video(source_.context(), source_.video(), frame);
   if (decoded_ == 0) {
-    width_ = frame.width;
-    height_ = frame.height;
-    resized_ = 0;
+    changes_.begin(format);
+    return;
   }
-  if (frame.width == width_ && frame.height == height_) return;
-  ++resized_;
-  if (!state_.options.strict) return;
-  throw Error(
-      ErrorCode::media,
-      fmt::format("{}: frame {} is of {}x{}, the first one of {}x{}; without --strict it is scaled to that",
-                  source_.path().string(), decoded_, frame.width, frame.height, width_, height_));
+  const std::string change = changes_.compare(format);
+  if (change.empty()) return;
+  if (state_.options.strict) {
+    throw Error(ErrorCode::media, fmt::format("{}: frame {} {}", source_.path().string(), decoded_, change));
+  }
+  // Whoever converts the picture sees nothing but it.
+  if (format.range != AVCOL_RANGE_UNSPECIFIED) frame.color_range = format.range;
+  if (format.matrix != AVCOL_SPC_UNSPECIFIED) frame.colorspace = format.matrix;
 }
 
 void FrameReader::end_at(std::int64_t pts) {
@@ -198,11 +199,7 @@ void FrameReader::report() const {
                               counted(source_.further_pages(), "further page"),
                               by_number(source_.further_pages(), "is", "are")));
   }
-  if (resized_ > 0) {
-    state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
-                              counted(resized_, "frame"), width_, height_,
-                              by_number(resized_, "was", "were")));
-  }
+  state_.notice(changes_.notices());
   if (source_.cut_off()) {
     state_.notice(source_.missing_bytes() > 0
                       ? fmt::format("the input is cut off: {} that its header announces {} missing",

@@ -10,6 +10,7 @@
 #include "media/decoder.h"
 #include "media/picture_filter.h"
 #include "media/source.h"
+#include "pipeline/frame_changes.h"
 #include "pipeline/job_state.h"
 
 namespace saccade::pipeline {
@@ -50,7 +51,7 @@ class FrameReader {
   media::FramePtr decoded(std::vector<media::PacketPtr>& copied);
   void end_at(std::int64_t pts);
   void require_undamaged() const;
-  void compare_size(const AVFrame& frame);
+  void compare(AVFrame& frame);
   [[noreturn]] void report_empty_range() const;
   void require_limits(const AVFrame& frame) const;
 
@@ -64,8 +65,7 @@ class FrameReader {
   bool paused_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;
-  int width_ = 0, height_ = 0;             ///< of the first picture
-  std::int64_t resized_ = 0;               ///< pictures of other sizes
+  FrameChanges changes_;
   std::optional<std::int64_t> last_seen_;  ///< outside of the range
   std::optional<std::int64_t> cut_;
   std::optional<std::int64_t> first_pts_;
