@@ -77,15 +77,26 @@ void FrameReader::report_empty_range() const {
 media::FramePtr FrameReader::next(std::vector<media::PacketPtr>& copied) {
   paused_ = false;
   copied_bytes_ = 0;
-  if (!filter_) return decoded(copied);
   while (true) {
-    if (media::FramePtr frame = filter_->receive()) return frame;
-    if (filter_ended_) return nullptr;
-    const media::FramePtr frame = decoded(copied);
+    if (filter_) {
+      if (media::FramePtr frame = filter_->receive()) return frame;
+      if (filter_ended_) return nullptr;
+    }
+    media::FramePtr frame = decoded(copied);
+    if (!filter_) {
+      if (!frame || field_change_ != FieldChange::made_whole || frame->interlaced_frame == 0) return frame;
+      filter_ = std::make_unique<media::PictureFilter>(
+          media::PictureFilterOptions{.deinterlace = media::Deinterlace::flagged}, decoded_format_);
+    }
     if (!frame && !input_done_) return nullptr;
     filter_->send(frame.get());
     filter_ended_ = !frame;
   }
+}
+
+void FrameReader::set_field_change(FieldChange change, const media::VideoFormat& decoded) {
+  field_change_ = change;
+  decoded_format_ = decoded;
 }
 
 void FrameReader::filter(std::unique_ptr<media::PictureFilter> filter, const AVFrame& first) {
@@ -184,6 +195,30 @@ void FrameReader::require_limits(const AVFrame& frame) const {
   }
 }
 
+void FrameReader::report_fields() const {
+  const std::int64_t interlaced = changes_.interlaced(), whole = changes_.whole();
+  const auto say = [this](std::int64_t count, const char* is, const char* are, const char* rest) {
+    if (count > 0)
+      state_.notice(
+          fmt::format("{} of the input {}: {}", counted(count, "frame"), by_number(count, is, are), rest));
+  };
+  constexpr const char *kIs = "is interlaced, unlike the first", *kAre = "are interlaced, unlike the first";
+  switch (field_change_) {
+    case FieldChange::none:
+      break;
+    case FieldChange::made_whole:
+      say(interlaced, kIs, kAre, "the fields of each became one whole picture");
+      break;
+    case FieldChange::unmarked:
+      say(interlaced, kIs, kAre, "the result holds their fields but cannot say so");
+      break;
+    case FieldChange::all_marked:
+      say(whole, "is no interlaced one, unlike the first", "are no interlaced ones, unlike the first",
+          "all frames of the result are marked as interlaced");
+      break;
+  }
+}
+
 void FrameReader::report() const {
   if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
     state_.notice(fmt::format("{} of the series of pictures {} missing: the pictures before are shown longer",
@@ -200,6 +235,7 @@ void FrameReader::report() const {
                               by_number(source_.further_pages(), "is", "are")));
   }
   state_.notice(changes_.notices());
+  report_fields();
   if (source_.cut_off()) {
     state_.notice(source_.missing_bytes() > 0
                       ? fmt::format("the input is cut off: {} that its header announces {} missing",
