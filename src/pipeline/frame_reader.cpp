@@ -61,7 +61,7 @@ void FrameReader::report_empty_range() const {
   const JobOptions& options = state_.options;
   const double unit = av_q2d(source_.video().time_base);
   // Times of the range count from its start, those of the input from where the input starts.
-  const double end = options.start + static_cast<double>(*last_seen_) * unit;
+  const double end = source_.range().start_seconds() + static_cast<double>(*last_seen_) * unit;
   if (!options.duration || end <= options.start) {
     throw Error(
         ErrorCode::invalid_argument,
