@@ -100,6 +100,24 @@ std::int64_t pixels(const AVStream& stream) {
   return std::int64_t{stream.codecpar->width} * stream.codecpar->height;
 }
 
+/// An empty file, or a link to none.
+bool is_void(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found ||
+      error == std::errc::too_many_symbolic_link_levels) {
+    return true;
+  }
+  return std::filesystem::is_regular_file(status) && std::filesystem::file_size(file, error) == 0 && !error;
+}
+
+/// The first picture of a series that says what the series is.
+const std::filesystem::path& first_file(const std::vector<ListedPicture>& pictures) {
+  for (const ListedPicture& picture : pictures)
+    if (!is_void(picture.file)) return picture.file;
+  return pictures.front().file;
+}
+
 }  // namespace
 
 std::string list_streams(const AVFormatContext& input) {
@@ -121,10 +139,10 @@ std::string list_streams(const AVFormatContext& input) {
 Source::Source(const std::filesystem::path& name, const SourceOptions& options)
     : path_(name),
       pictures_(list_pictures(name)),
-      file_(pictures_.empty() ? name : pictures_.front().file, options.cancel),
+      file_(pictures_.empty() ? name : first_file(pictures_), options.cancel),
       limits_(options.limits) {
   capture_log();
-  const std::filesystem::path& path = pictures_.empty() ? name : pictures_.front().file;
+  const std::filesystem::path path = pictures_.empty() ? name : first_file(pictures_);
   const std::string address = is_address(path.string()) ? path.string() : "";
   const std::string protocols = address.empty() ? kNoProtocol : allowed_protocols(address);
   AVFormatContext* raw = avformat_alloc_context();
@@ -296,13 +314,13 @@ bool Source::go_further_back() {
 void Source::begin_series(const SourceOptions& options) {
   if (!still_) {
     throw Error(ErrorCode::unsupported, fmt::format("{}: {} is no single picture, as a series consists of",
-                                                    path_.string(), pictures_.front().file.string()));
+                                                    path_.string(), first_file(pictures_).string()));
   }
   if (!std::string_view(input_->iformat->name).ends_with("pipe")) {
     throw Error(
         ErrorCode::unsupported,
         fmt::format("{}: pictures in {} cannot be the pictures of a series; convert them to PNG first",
-                    pictures_.front().file.string(), input_->iformat->name));
+                    first_file(pictures_).string(), input_->iformat->name));
   }
   still_ = false;
   AVRational rate{25, 1};
@@ -323,8 +341,12 @@ void Source::begin_series(const SourceOptions& options) {
   input_->duration = av_rescale_q(stream.duration, stream.time_base, AV_TIME_BASE_Q);
 }
 
-/// A file is a packet. Null behind the last.
+/// A file is a packet. Null behind the last. Files without content are skipped like damaged ones.
 PacketPtr Source::next_picture() {
+  while (next_picture_ < pictures_.size() && is_void(pictures_[next_picture_].file)) {
+    ++next_picture_;
+    ++damaged_;
+  }
   if (next_picture_ == pictures_.size()) return nullptr;
   const ListedPicture& picture = pictures_[next_picture_++];
   InputFile file(picture.file);
@@ -341,7 +363,7 @@ PacketPtr Source::next_picture() {
     throw Error(ErrorCode::unsupported,
                 fmt::format("{}: is {}, but the series begins with {} ({}): all pictures must be of one kind",
                             picture.file.string(), format->name, input_->iformat->name,
-                            pictures_.front().file.string()));
+                            first_file(pictures_).string()));
   }
   PacketPtr packet = make_packet();
   check(av_new_packet(packet.get(), static_cast<int>(file.size())), picture.file.string());

@@ -14,14 +14,32 @@ namespace {
 /// Streams are interleaved within less than this.
 constexpr std::int64_t kInterleavingMicroseconds = 5'000'000;
 
+/// Units of time that are heard, and seen, in the distance of sound and picture: that of a frame, mostly.
+bool is_coarse(AVRational unit) { return av_cmp_q(unit, {1, 200}) > 0; }
+
+/// The first tick of a coarse unit from a time on, which may be told rounded to a microsecond.
+std::int64_t first_from(std::int64_t time, AVRational unit) {
+  return av_rescale_q_rnd(time - 1, AV_TIME_BASE_Q, unit, AV_ROUND_UP);
+}
+
 std::int64_t microseconds(double seconds) { return std::llround(seconds * AV_TIME_BASE); }
 
 }  // namespace
 
 RangeFilter::RangeFilter(const AVFormatContext& input, int video, const TimeRange& range)
     : input_(input), video_(video), range_(range), passed_(input.nb_streams, false) {
-  if (moves())
-    origin_ = (input.start_time != AV_NOPTS_VALUE ? input.start_time : 0) + microseconds(range.start);
+  if (!moves()) return;
+  origin_ = (input.start_time != AV_NOPTS_VALUE ? input.start_time : 0) + microseconds(range.start);
+  const AVRational unit = input.streams[video]->time_base;
+  if (!is_coarse(unit)) return;
+  // Pictures can be moved by their unit only: a range that starts between two of them starts with the next,
+  // and all streams with it.
+  const std::int64_t next = first_from(origin_, unit);
+  const std::int64_t further = av_rescale_q(next, unit, AV_TIME_BASE_Q) - origin_;
+  const double seconds = static_cast<double>(further) / AV_TIME_BASE;
+  origin_ += further;
+  range_.start += seconds;
+  if (range_.duration) *range_.duration -= seconds;  // may leave nothing
 }
 
 std::int64_t RangeFilter::start(const AVStream& stream) const noexcept {
@@ -33,7 +51,9 @@ std::int64_t RangeFilter::end(AVRational unit) const noexcept {
   if (range_.duration) {
     // Without a start nothing is moved, so the end counts from where the input starts.
     const std::int64_t first = moves() || input_.start_time == AV_NOPTS_VALUE ? 0 : input_.start_time;
-    end = av_rescale_q_rnd(first + microseconds(*range_.duration), AV_TIME_BASE_Q, unit, AV_ROUND_NEAR_INF);
+    const std::int64_t time = first + microseconds(*range_.duration);
+    end = is_coarse(unit) ? first_from(time, unit)
+                          : av_rescale_q_rnd(time, AV_TIME_BASE_Q, unit, AV_ROUND_NEAR_INF);
   }
   if (cut_) end = std::min(end, av_rescale_q(*cut_, input_.streams[video_]->time_base, unit));
   return end;

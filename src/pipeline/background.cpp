@@ -58,8 +58,7 @@ media::FramePtr Background::usable(const AVFrame& decoded) {
   if (!got_any_) {
     got_any_ = true;
     format_ = media::describe_video(source_->context(), source_->video(), decoded);
-    const media::VideoFormat original = format_;
-    decoded_format_ = original.pixel_format;
+    const media::VideoFormat original = decoded_format_ = format_;
     if (!is_supported(format_.pixel_format)) {
       format_.pixel_format = nearest(format_.pixel_format);
       to_supported_.emplace(original, format_);
@@ -68,19 +67,19 @@ media::FramePtr Background::usable(const AVFrame& decoded) {
     converter_.emplace(picture_spec(format_), target_, vision::Placement::cover, isa_);
     first_ = static_cast<double>(decoded.pts) * av_q2d(original.time_base);
   }
-  AVColorRange range = decoded.color_range;
-  const AVPixelFormat plain = media::without_jpeg_disguise(static_cast<AVPixelFormat>(decoded.format), range);
-  const bool same_size = decoded.width == format_.width && decoded.height == format_.height;
-  if (same_size && plain == format_.pixel_format) return media::share(decoded);
+  media::VideoFormat from = format_of_later(decoded_format_, decoded), to = format_;
+  const bool recolored = !same_colors(decoded_format_, from);
+  const bool same = !recolored && from.width == to.width && from.height == to.height;
+  if (same && from.pixel_format == format_.pixel_format) return media::share(decoded);
   media::FramePtr frame = pool_->get();
-  if (to_supported_ && same_size && plain == decoded_format_) {
+  if (to_supported_ && same && from.pixel_format == decoded_format_.pixel_format) {
     to_supported_->run(decoded, *frame);
   } else {  // a change in mid-stream
-    media::VideoFormat from = format_;
-    from.width = decoded.width;
-    from.height = decoded.height;
-    from.pixel_format = plain;
-    media::FrameConverter(from, format_).run(decoded, *frame);
+    if (recolored) {
+      from.matrix = matrix_of(from);
+      to.matrix = matrix_of(to);
+    }
+    media::FrameConverter(from, to).run(decoded, *frame);
   }
   return frame;
 }

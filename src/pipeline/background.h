@@ -45,8 +45,8 @@ class Background {
   std::unique_ptr<media::Source> source_;
   std::unique_ptr<media::Decoder> decoder_;
   bool still_ = false;
-  media::VideoFormat format_;                       ///< of the pictures handed on
-  AVPixelFormat decoded_format_ = AV_PIX_FMT_NONE;  ///< of the first picture, what to_supported_ takes
+  media::VideoFormat format_;          ///< of the pictures handed on
+  media::VideoFormat decoded_format_;  ///< of the first picture, what to_supported_ takes
   std::optional<media::FrameConverter>
       to_supported_;  ///< for sample formats that vision does not know, and for pictures of another size
   std::unique_ptr<media::FramePool> pool_;

@@ -61,7 +61,7 @@ void FrameReader::report_empty_range() const {
   const JobOptions& options = state_.options;
   const double unit = av_q2d(source_.video().time_base);
   // Times of the range count from its start, those of the input from where the input starts.
-  const double end = options.start + static_cast<double>(*last_seen_) * unit;
+  const double end = source_.range().start_seconds() + static_cast<double>(*last_seen_) * unit;
   if (!options.duration || end <= options.start) {
     throw Error(
         ErrorCode::invalid_argument,
@@ -77,15 +77,26 @@ void FrameReader::report_empty_range() const {
 media::FramePtr FrameReader::next(std::vector<media::PacketPtr>& copied) {
   paused_ = false;
   copied_bytes_ = 0;
-  if (!filter_) return decoded(copied);
   while (true) {
-    if (media::FramePtr frame = filter_->receive()) return frame;
-    if (filter_ended_) return nullptr;
-    const media::FramePtr frame = decoded(copied);
+    if (filter_) {
+      if (media::FramePtr frame = filter_->receive()) return frame;
+      if (filter_ended_) return nullptr;
+    }
+    media::FramePtr frame = decoded(copied);
+    if (!filter_) {
+      if (!frame || field_change_ != FieldChange::made_whole || frame->interlaced_frame == 0) return frame;
+      filter_ = std::make_unique<media::PictureFilter>(
+          media::PictureFilterOptions{.deinterlace = media::Deinterlace::flagged}, decoded_format_);
+    }
     if (!frame && !input_done_) return nullptr;
     filter_->send(frame.get());
     filter_ended_ = !frame;
   }
+}
+
+void FrameReader::set_field_change(FieldChange change, const media::VideoFormat& decoded) {
+  field_change_ = change;
+  decoded_format_ = decoded;
 }
 
 void FrameReader::filter(std::unique_ptr<media::PictureFilter> filter, const AVFrame& first) {
@@ -108,7 +119,7 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
         skipped_before_range_ = skipped_before_range_ || decoded_ == 0;
         continue;
       }
-      compare_size(*frame);
+      compare(*frame);
       ++decoded_;
       require_limits(*frame);
       return frame;
@@ -138,19 +149,20 @@ media::FramePtr FrameReader::decoded(std::vector<media::PacketPtr>& copied) {
 }
 
 /// What becomes of pictures is planned by the first.
-void FrameReader::compare_size(const AVFrame& frame) {
+void FrameReader::compare(AVFrame& frame) {
+  const media::VideoFormat format = media::describe_video(source_.context(), source_.video(), frame);
   if (decoded_ == 0) {
-    width_ = frame.width;
-    height_ = frame.height;
-    resized_ = 0;
+    changes_.begin(format);
+    return;
   }
-  if (frame.width == width_ && frame.height == height_) return;
-  ++resized_;
-  if (!state_.options.strict) return;
-  throw Error(
-      ErrorCode::media,
-      fmt::format("{}: frame {} is of {}x{}, the first one of {}x{}; without --strict it is scaled to that",
-                  source_.path().string(), decoded_, frame.width, frame.height, width_, height_));
+  const std::string change = changes_.compare(format);
+  if (change.empty()) return;
+  if (state_.options.strict) {
+    throw Error(ErrorCode::media, fmt::format("{}: frame {} {}", source_.path().string(), decoded_, change));
+  }
+  // Whoever converts the picture sees nothing but it.
+  if (format.range != AVCOL_RANGE_UNSPECIFIED) frame.color_range = format.range;
+  if (format.matrix != AVCOL_SPC_UNSPECIFIED) frame.colorspace = format.matrix;
 }
 
 void FrameReader::end_at(std::int64_t pts) {
@@ -183,6 +195,30 @@ void FrameReader::require_limits(const AVFrame& frame) const {
   }
 }
 
+void FrameReader::report_fields() const {
+  const std::int64_t interlaced = changes_.interlaced(), whole = changes_.whole();
+  const auto say = [this](std::int64_t count, const char* is, const char* are, const char* rest) {
+    if (count > 0)
+      state_.notice(
+          fmt::format("{} of the input {}: {}", counted(count, "frame"), by_number(count, is, are), rest));
+  };
+  constexpr const char *kIs = "is interlaced, unlike the first", *kAre = "are interlaced, unlike the first";
+  switch (field_change_) {
+    case FieldChange::none:
+      break;
+    case FieldChange::made_whole:
+      say(interlaced, kIs, kAre, "the fields of each became one whole picture");
+      break;
+    case FieldChange::unmarked:
+      say(interlaced, kIs, kAre, "the result holds their fields but cannot say so");
+      break;
+    case FieldChange::all_marked:
+      say(whole, "is no interlaced one, unlike the first", "are no interlaced ones, unlike the first",
+          "all frames of the result are marked as interlaced");
+      break;
+  }
+}
+
 void FrameReader::report() const {
   if (const std::int64_t missing = source_.missing_pictures(); missing > 0) {
     state_.notice(fmt::format("{} of the series of pictures {} missing: the pictures before are shown longer",
@@ -198,11 +234,8 @@ void FrameReader::report() const {
                               counted(source_.further_pages(), "further page"),
                               by_number(source_.further_pages(), "is", "are")));
   }
-  if (resized_ > 0) {
-    state_.notice(fmt::format("{} of the input had another size than the first, {}x{}, and {} scaled to that",
-                              counted(resized_, "frame"), width_, height_,
-                              by_number(resized_, "was", "were")));
-  }
+  state_.notice(changes_.notices());
+  report_fields();
   if (source_.cut_off()) {
     state_.notice(source_.missing_bytes() > 0
                       ? fmt::format("the input is cut off: {} that its header announces {} missing",

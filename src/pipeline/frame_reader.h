@@ -10,9 +10,18 @@
 #include "media/decoder.h"
 #include "media/picture_filter.h"
 #include "media/source.h"
+#include "pipeline/frame_changes.h"
 #include "pipeline/job_state.h"
 
 namespace saccade::pipeline {
+
+/// What becomes of pictures that are interlaced where the first is not, or the other way round.
+enum class FieldChange : std::uint8_t {
+  none,        ///< nothing that the user should know
+  made_whole,  ///< fields become whole pictures from the first that are interlaced on
+  unmarked,    ///< fields stay, and nothing says so
+  all_marked,  ///< whole pictures are marked as interlaced
+};
 
 /// One thread at a time.
 class FrameReader {
@@ -34,6 +43,11 @@ class FrameReader {
   /// Puts a filter between decoder and next(), `first` being the first picture that goes through it.
   void filter(std::unique_ptr<media::PictureFilter> filter, const AVFrame& first);
 
+  /// What becomes of marks of fields that change, `decoded` being the format of the pictures. To be said
+  /// before the second picture is asked for.
+  void set_field_change(FieldChange change, const media::VideoFormat& decoded);
+  bool filters() const noexcept { return filter_ != nullptr; }
+
   /// Whether all of the input, or of the range, was read.
   bool ended() const noexcept { return input_done_; }
   /// Time of the first picture, in ticks of the input's video.
@@ -50,7 +64,8 @@ class FrameReader {
   media::FramePtr decoded(std::vector<media::PacketPtr>& copied);
   void end_at(std::int64_t pts);
   void require_undamaged() const;
-  void compare_size(const AVFrame& frame);
+  void compare(AVFrame& frame);
+  void report_fields() const;
   [[noreturn]] void report_empty_range() const;
   void require_limits(const AVFrame& frame) const;
 
@@ -64,8 +79,9 @@ class FrameReader {
   bool paused_ = false;
   std::int64_t decoded_ = 0;  ///< pictures of the range so far
   bool skipped_before_range_ = false;
-  int width_ = 0, height_ = 0;             ///< of the first picture
-  std::int64_t resized_ = 0;               ///< pictures of other sizes
+  FrameChanges changes_;
+  FieldChange field_change_ = FieldChange::none;
+  media::VideoFormat decoded_format_;      ///< what a filter that begins later is to be made for
   std::optional<std::int64_t> last_seen_;  ///< outside of the range
   std::optional<std::int64_t> cut_;
   std::optional<std::int64_t> first_pts_;

@@ -152,6 +152,54 @@ vision::ColorSpec color_of(const media::VideoFormat& format) {
   return color;
 }
 
+namespace {
+
+vision::ColorModel model_of(const media::VideoFormat& format) {
+  const AVPixFmtDescriptor* d = av_pix_fmt_desc_get(format.pixel_format);
+  if (d == nullptr) return vision::ColorModel::yuv;
+  if ((d->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0) return vision::ColorModel::rgb;
+  return d->nb_components < 3 ? vision::ColorModel::gray : vision::ColorModel::yuv;
+}
+
+}  // namespace
+
+media::VideoFormat format_of_later(const media::VideoFormat& first, const AVFrame& picture) {
+  media::VideoFormat later = first;
+  later.width = picture.width;
+  later.height = picture.height;
+  if (picture.color_range != AVCOL_RANGE_UNSPECIFIED) later.range = picture.color_range;
+  if (picture.colorspace != AVCOL_SPC_UNSPECIFIED) later.matrix = picture.colorspace;
+  later.pixel_format = media::without_jpeg_disguise(static_cast<AVPixelFormat>(picture.format), later.range);
+  return later;
+}
+
+bool same_colors(const media::VideoFormat& first, const media::VideoFormat& later) {
+  const vision::ColorModel model = model_of(later);
+  if (model != model_of(first) || model == vision::ColorModel::rgb) return true;  // of other samples at most
+  media::VideoFormat same_size = first;
+  if (later.range != AVCOL_RANGE_UNSPECIFIED) same_size.range = later.range;
+  if (later.matrix != AVCOL_SPC_UNSPECIFIED) same_size.matrix = later.matrix;
+  const vision::ColorSpec before = color_of(first), now = color_of(same_size);
+  return now.range == before.range && (model == vision::ColorModel::gray || now.matrix == before.matrix);
+}
+
+AVColorSpace matrix_of(const media::VideoFormat& format) {
+  if (model_of(format) == vision::ColorModel::rgb) return AVCOL_SPC_RGB;
+  switch (color_of(format).matrix) {
+    case vision::Matrix::bt709:
+      return AVCOL_SPC_BT709;
+    case vision::Matrix::bt2020nc:
+      return AVCOL_SPC_BT2020_NCL;
+    case vision::Matrix::smpte240m:
+      return AVCOL_SPC_SMPTE240M;
+    case vision::Matrix::fcc:
+      return AVCOL_SPC_FCC;
+    case vision::Matrix::bt601:
+      break;
+  }
+  return AVCOL_SPC_SMPTE170M;
+}
+
 vision::Rotation rotation_of(const media::VideoFormat& format) {
   if (!format.display_matrix) return vision::Rotation::none;
   switch (media::orientation_of(*format.display_matrix)) {

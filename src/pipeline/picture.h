@@ -22,6 +22,13 @@ AVPixelFormat to_ffmpeg(vision::PixelFormat format);
 vision::ColorSpec color_of(const media::VideoFormat& format);
 vision::PictureSpec picture_spec(const media::VideoFormat& format);
 vision::Rotation rotation_of(const media::VideoFormat& format);
+/// What a later picture of a stream that began with `first` is, by what it says of its samples itself.
+media::VideoFormat format_of_later(const media::VideoFormat& first, const AVFrame& picture);
+/// Whether samples of a later picture mean the colours that those of the first one mean. What it leaves
+/// unsaid is as in the first.
+bool same_colors(const media::VideoFormat& first, const media::VideoFormat& later);
+/// The matrix as told or taken for granted.
+AVColorSpace matrix_of(const media::VideoFormat& format);
 /// "BT.709 (assumed: untagged), limited range, chroma left"
 std::string describe_color(const media::VideoFormat& format);
 

@@ -55,10 +55,8 @@ bool keeps_samples(const PictureFlow& flow) {
          color_of(flow.work).range == color_of(flow.decoded).range;
 }
 
-bool same_picture(const media::VideoFormat& a, const AVFrame& b) {
-  AVColorRange range = b.color_range;
-  return a.width == b.width && a.height == b.height &&
-         a.pixel_format == media::without_jpeg_disguise(static_cast<AVPixelFormat>(b.format), range);
+bool same_form(const media::VideoFormat& a, const media::VideoFormat& b) {
+  return a.width == b.width && a.height == b.height && a.pixel_format == b.pixel_format;
 }
 
 }  // namespace
@@ -239,8 +237,9 @@ std::unique_ptr<Worker> Processor::make_worker(int threads) const {
 
 /// The decoded picture in the form the effect works on; the picture itself where that is the same.
 media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const {
-  const bool same = same_picture(flow_.decoded, decoded);
-  const bool kept = same && keeps_samples(flow_);
+  media::VideoFormat from = format_of_later(flow_.decoded, decoded);
+  const bool recolored = !same_colors(flow_.decoded, from);
+  const bool kept = same_form(flow_.decoded, from) && !recolored && keeps_samples(flow_);
   if (kept && !flow_.turn) {
     media::FramePtr frame = media::share(decoded);
     frame->format = flow_.work.pixel_format;  // without the disguise of a full range as a format of its own
@@ -249,16 +248,17 @@ media::FramePtr Processor::prepare(const AVFrame& decoded, Worker& worker) const
   const trace::StageClock::Scope timing(clocks_.convert);
   media::FramePtr frame = media::share(decoded);
   if (!kept) {
-    media::VideoFormat from = flow_.decoded, to = flow_.decoded;
-    from.width = decoded.width;
-    from.height = decoded.height;
-    from.pixel_format = media::without_jpeg_disguise(static_cast<AVPixelFormat>(decoded.format), from.range);
+    media::VideoFormat to = flow_.decoded;
     to.pixel_format = flow_.work.pixel_format;
     to.matrix = flow_.work.matrix;
     to.range = flow_.work.range;
+    if (recolored) {
+      from.matrix = matrix_of(from);
+      to.matrix = matrix_of(to);
+    }
     const media::VideoFormat& last = worker.converter_from_;
-    if (!worker.converter_ || last.width != from.width || last.height != from.height ||
-        last.pixel_format != from.pixel_format) {
+    if (!worker.converter_ || !same_form(last, from) || last.matrix != from.matrix ||
+        last.range != from.range) {
       worker.converter_.emplace(from, to);
       worker.converter_from_ = from;
     }

@@ -1,6 +1,8 @@
 // A single picture: one frame, all threads on it, upright in and out.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "media/convert.h"
@@ -13,14 +15,37 @@ namespace saccade::pipeline {
 
 namespace {
 
-media::FramePtr decode_picture(JobState& state, media::Source& source) {
+constexpr const char* kAsVideo =
+    "to work on all, give them as a folder, or as a video (with ffmpeg: -f nut instead of image2pipe)";
+
+/// What files of one kind begin with.
+std::string signature_of(const AVPacket& packet) {
+  constexpr int kBytes = 3;
+  return {reinterpret_cast<const char*>(packet.data),
+          static_cast<std::size_t>(std::min(packet.size, kBytes))};
+}
+
+/// Whether another picture lies behind the first, as programs write them to a pipe. JPEG files hold smaller
+/// ones for previews.
+bool more_follow(media::Source& source, const std::string& signature) {
+  if (source.regular() && source.video().codecpar->codec_id == AV_CODEC_ID_MJPEG) return false;
+  while (const media::PacketPtr packet = source.read()) {
+    if (packet->stream_index == source.video_index() && signature_of(*packet) == signature) return true;
+  }
+  return false;
+}
+
+media::FramePtr decode_picture(JobState& state, media::Source& source, bool& more) {
+  std::string signature;
   const trace::StageClock::Scope timing(state.clocks.decode);
   media::Decoder decoder(source.video());
   while (true) {
     const media::PacketPtr packet = source.read();
     if (packet && packet->stream_index != source.video_index()) continue;
+    if (packet && signature.empty()) signature = signature_of(*packet);
     decoder.send(packet.get());
     if (media::FramePtr frame = decoder.receive()) {
+      more = packet && more_follow(source, signature);
       if (source.further_pages() > 0) {
         state.notice(
             fmt::format("the picture has {} pages: only the first is worked on, the others are left out",
@@ -87,7 +112,20 @@ void run_still(JobState& state, media::Source& source) {
   const JobOptions& options = state.options;
   JobReport& report = state.report;
   const OutputRequest request = parse_output(options.output, options.output_format, options.sequence, false);
+  bool more = false;
   if (request.form == OutputForm::video) {
+    try {
+      (void)decode_picture(state, source, more);
+    } catch (const Error&) {
+      more = false;  // it is no video in any case
+    }
+    if (more) {
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("{}: holds several pictures, one behind the other, of which only the first can be "
+                      "read; {}",
+                      options.input.string(), kAsVideo));
+    }
     throw Error(
         ErrorCode::unsupported,
         fmt::format("{}: the input is a single picture, so the output must be a picture too; use .png, .jpg, "
@@ -95,7 +133,17 @@ void run_still(JobState& state, media::Source& source) {
                     options.output.string()));
   }
   const bool bare = writes_bare_masks(options, request);
-  media::FramePtr decoded = decode_picture(state, source);
+  media::FramePtr decoded = decode_picture(state, source, more);
+  if (more) {
+    if (options.strict) {
+      throw Error(
+          ErrorCode::media,
+          fmt::format("{}: several pictures, one behind the other; without --strict only the first is "
+                      "worked on; {}",
+                      options.input.string(), kAsVideo));
+    }
+    state.notice(fmt::format("further pictures follow the first one and are left out; {}", kAsVideo));
+  }
   const media::VideoFormat format = media::describe_video(source.context(), source.video(), *decoded);
   describe_input(state, source, format);
   const bool picture = request.form == OutputForm::picture || request.form == OutputForm::pictures;

@@ -177,7 +177,10 @@ void VideoJob::plan_pictures() {
     state_.report.notices.resize(notices);
     start_filter(filter);
     flow_ = plan_video(state_, flow_.decoded, *first_, request_, folder_.get(), result_);
+    if (filter.deinterlace != media::Deinterlace::none) return;
   }
+  reader_.set_field_change(plan_field_change(state_.options, flow_, result_, reader_.filters()),
+                           flow_.decoded);
 }
 
 void VideoJob::start_filter(const media::PictureFilterOptions& options) {

@@ -30,6 +30,15 @@ bool has_flag(AVPixelFormat format, std::uint64_t flag) {
   return (av_pix_fmt_desc_get(format)->flags & flag) != 0;
 }
 
+/// FFV1 from its version 3 on writes whether a picture is interlaced with each; x264 says it of all.
+bool marks_each_picture(const ResultPlan& result) {
+  if (result.choice.codec->id != AV_CODEC_ID_FFV1) return false;
+  for (const auto& [name, value] : result.encoder.extra) {
+    if (name == "level") return value == "3" || value == "4";
+  }
+  return false;
+}
+
 /// No picture is written, so the one that effects and network see need not be one that an encoder takes.
 void plan_masks_only(PictureFlow& flow) {
   flow.work = flow.decoded;
@@ -48,7 +57,7 @@ media::PictureFilterOptions needed_filter(const JobOptions& options, const Pictu
                                           const OutputRequest& request, const ResultPlan& result) {
   const media::VideoFormat& decoded = flow.decoded;
   media::PictureFilterOptions filter;
-  const bool interlaced = decoded.field_order == AV_FIELD_TT || decoded.field_order == AV_FIELD_BB;
+  const bool interlaced = is_interlaced(decoded);
   const bool carried =
       result.container != nullptr && media::carries_fields(*result.container, result.choice, flow.result);
   if (options.deinterlace == Deinterlace::on) filter.deinterlace = media::Deinterlace::all;
@@ -61,6 +70,16 @@ media::PictureFilterOptions needed_filter(const JobOptions& options, const Pictu
     filter.tone_map = options.tonemap || too_few_bits;
   }
   return filter;
+}
+
+FieldChange plan_field_change(const JobOptions& options, const PictureFlow& flow, const ResultPlan& result,
+                              bool filtered) {
+  const bool carried =
+      result.container != nullptr && media::carries_fields(*result.container, result.choice, flow.result);
+  if (carried && marks_each_picture(result)) return FieldChange::none;
+  if (is_interlaced(flow.decoded)) return carried ? FieldChange::all_marked : FieldChange::none;
+  const bool whole = options.deinterlace == Deinterlace::automatic && !filtered;
+  return whole ? FieldChange::made_whole : FieldChange::unmarked;
 }
 
 PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const AVFrame& first,
@@ -158,7 +177,7 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
         result.choice.codec->name, result.container->name));
   }
   state.notice(media::lost_colour_tags(*result.container, result.choice, flow.result));
-  if (flow.decoded.field_order == AV_FIELD_TT || flow.decoded.field_order == AV_FIELD_BB) {
+  if (is_interlaced(flow.decoded)) {
     state.notice(media::carries_fields(*result.container, result.choice, flow.result)
                      ? "the input is interlaced and stays so: both fields of a frame are worked on together"
                      : "the input is interlaced; the result holds its fields but cannot say so");

@@ -4,6 +4,7 @@
 
 #include "media/picture_filter.h"
 #include "pipeline/frame_output.h"
+#include "pipeline/frame_reader.h"
 #include "pipeline/job_state.h"
 #include "pipeline/journal.h"
 #include "pipeline/processor.h"
@@ -21,5 +22,10 @@ PictureFlow plan_video(JobState& state, const media::VideoFormat& decoded, const
 /// Deinterlacing and tone mapping that are asked for, or that the plan made so far cannot do without.
 media::PictureFilterOptions needed_filter(const JobOptions& options, const PictureFlow& flow,
                                           const OutputRequest& request, const ResultPlan& result);
+
+/// What becomes of pictures that are interlaced where the first is not, or the other way round, by the
+/// finished plan; `filtered`: a filter that does not deinterlace is at work.
+FieldChange plan_field_change(const JobOptions& options, const PictureFlow& flow, const ResultPlan& result,
+                              bool filtered);
 
 }  // namespace saccade::pipeline

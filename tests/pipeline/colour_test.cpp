@@ -114,6 +114,82 @@ TEST_F(Interlaced, BecomesWholePicturesOnDemandAndWhereNeeded) {
   EXPECT_THAT(report.notices, Contains(HasSubstr("cannot say so")));
 }
 
+/// Interlaced and whole pictures in one stream, 10 and 10.
+class ChangingFields : public testing::Test {
+ protected:
+  /// Those that are interlaced come first or last.
+  void make(bool interlaced_first) {
+    const auto a = scratch_ / "a.ts", b = scratch_ / "b.ts";
+    const std::string whole = "-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 -qp 4 -bf 0 ",
+                      fields =
+                          "-f lavfi -i testsrc2=s=64x64:r=50:d=0.4,interlace -c:v libx264 -qp 4 -bf 0 "
+                          "-flags +ildct+ilme ";
+    ffmpeg((interlaced_first ? fields : whole) + "{}", {a});
+    ffmpeg((interlaced_first ? whole : fields) + "-output_ts_offset 0.4 {}", {b});
+    write_text(in_, read_file(a) + read_file(b));
+  }
+  JobReport run(const std::string& name, Deinterlace deinterlace,
+                const std::vector<std::pair<std::string, std::string>>& options = {}) {
+    JobOptions job = test::job(in_, scratch_ / name, Effect::blur);
+    job.overwrite = job.strict = true;
+    job.deinterlace = deinterlace;
+    job.encoder = options.empty() ? "" : "ffv1";
+    job.encoder_options = options;
+    const JobReport report = pipeline::run(job, {}, everything());
+    EXPECT_EQ(report.frames, 20);
+    return report;
+  }
+  std::string flags(const std::string& name) const {
+    std::string all;
+    for (const std::string& line : ffprobe("-show_entries frame=interlaced_frame", scratch_ / name))
+      if (!line.empty()) all += line.front();
+    return all;
+  }
+  Scratch scratch_;
+  std::filesystem::path in_ = scratch_ / "in.ts";
+};
+
+TEST_F(ChangingFields, WhatBeginsLaterBecomesWholePictures) {
+  make(false);
+  EXPECT_THAT(
+      run("auto.mkv", Deinterlace::automatic).notices,
+      Contains(HasSubstr("interlaced, unlike the first: the fields of each became one whole picture")));
+  EXPECT_THAT(
+      run("off.mkv", Deinterlace::off).notices,
+      Contains(HasSubstr("10 frames of the input are interlaced, unlike the first: the result holds")));
+  EXPECT_EQ(flags("auto.mkv"), std::string(20, '0'));
+  EXPECT_EQ(frame_times(scratch_ / "auto.mkv"), frame_times(scratch_ / "off.mkv"));
+  EXPECT_THAT(run("on.mkv", Deinterlace::on).notices, testing::Not(Contains(HasSubstr("unlike the first"))));
+  // Whole pictures stay as they are, of fields come the pictures that deinterlacing all would give.
+  const auto pictures = [&](Deinterlace deinterlace, std::size_t from, std::size_t count) {
+    run("exact.mkv", deinterlace, {{"level", "1"}});
+    const std::size_t size = 64 * 64;
+    return raw_frames(scratch_ / "exact.mkv", "gray").substr(from * size, count * size);
+  };
+  const auto automatic = Deinterlace::automatic;
+  EXPECT_TRUE(pictures(automatic, 0, 10) == pictures(Deinterlace::off, 0, 10));
+  EXPECT_TRUE(pictures(automatic, 12, 8) == pictures(Deinterlace::on, 12, 8));
+  EXPECT_FALSE(pictures(automatic, 12, 8) == pictures(Deinterlace::off, 12, 8));
+}
+
+TEST_F(ChangingFields, WhatEndsIsTold) {
+  make(true);
+  EXPECT_THAT(run("out.mkv", Deinterlace::automatic).notices,
+              Contains(HasSubstr("10 frames of the input are no interlaced ones, unlike the first: all")));
+  // Where the output cannot say it of any, those that are interlaced become whole.
+  EXPECT_THAT(run("out.webm", Deinterlace::automatic).notices,
+              testing::Not(Contains(HasSubstr("unlike the first"))));
+}
+
+TEST_F(ChangingFields, StayWhereEachPictureSaysIt) {
+  for (const bool first : {false, true}) {
+    make(first);
+    EXPECT_THAT(run("out.mkv", Deinterlace::automatic, {{"level", "3"}}).notices,
+                testing::Not(Contains(HasSubstr("unlike the first"))));
+    EXPECT_EQ(flags("out.mkv"), first ? "11111111110000000000" : "00000000001111111111");
+  }
+}
+
 TEST_F(Interlaced, ProgressiveVideoIsLeftAlone) {
   const auto in = scratch_ / "plain.mkv", out = scratch_ / "out.webm";
   ffmpeg("-f lavfi -i testsrc2=s=64x64:r=25:d=0.4 -c:v libx264 {}", {in});

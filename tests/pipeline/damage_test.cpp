@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -151,6 +153,102 @@ TEST(ChangingSize, IsCountedAndAnErrorUnderStrict) {
       EXPECT_THAT(error_of(options), HasSubstr("without --strict it is scaled")) << name;
     }
   }
+}
+
+/// Two clips of 10 pictures, one behind the other in a stream.
+void join_clips(Scratch& scratch, const std::filesystem::path& clip, const std::string& first,
+                const std::string& second) {
+  const auto a = scratch / "a.ts", b = scratch / "b.ts";
+  const std::string source = "-f lavfi -i rgbtestsrc=s=160x96:r=25:d=0.4 ";
+  ffmpeg(source + first + " -c:v libx264 -qp 0 -bf 0 -g 1 {}", {a});
+  ffmpeg(source + second + " -c:v libx264 -qp 0 -bf 0 -g 1 -output_ts_offset 0.4 {}", {b});
+  write_text(clip, read_file(a) + read_file(b));
+}
+
+TEST(ChangingProperties, AreCountedAndAnErrorUnderStrict) {
+  struct Change {
+    const char *first, *second, *text;
+  };
+  for (const Change& change :
+       {Change{"-pix_fmt yuv420p", "-pix_fmt yuv422p10le",
+               "10 frames of the input had another pixel format than the first, yuv420p"},
+        Change{"-pix_fmt yuv420p -color_range tv", "-vf scale=out_range=pc -pix_fmt yuv420p -color_range pc",
+               "10 frames of the input had another matrix or range than the first, BT.601"},
+        Change{"-vf scale=out_color_matrix=bt709 -pix_fmt yuv420p -colorspace bt709",
+               "-vf scale=out_color_matrix=bt601 -pix_fmt yuv420p -colorspace smpte170m",
+               "10 frames of the input had another matrix or range than the first, BT.709"},
+        Change{"-pix_fmt yuv420p -color_trc bt709", "-pix_fmt yuv420p -color_trc smpte2084",
+               "10 frames of the input had another transfer curve or primaries than the first"},
+        Change{"-vf setsar=1 -pix_fmt yuv420p", "-vf setsar=2 -pix_fmt yuv420p",
+               "10 frames of the input had another shape of pixels than the first, 1:1"}}) {
+    Scratch scratch;
+    const auto clip = scratch / "clip.ts";
+    join_clips(scratch, clip, change.first, change.second);
+    JobOptions options = job(clip, scratch / "out.mkv", Effect::blur);
+    options.overwrite = true;
+    EXPECT_THAT(pipeline::run(options, {}, everything()).notices, Contains(HasSubstr(change.text)));
+    options.strict = true;
+    EXPECT_THAT(error_of(options), AllOf(HasSubstr("frame 10 is of another"), HasSubstr("--strict")))
+        << change.text;
+    // What stays, or says what was taken for granted, is no change.
+    join_clips(scratch, clip, change.first, change.first);
+    EXPECT_EQ(error_of(options), "no error") << change.first;
+  }
+  Scratch scratch;
+  join_clips(scratch, scratch / "clip.ts", "-pix_fmt yuv420p",
+             "-pix_fmt yuv420p -color_range tv -colorspace smpte170m");
+  JobOptions options = job(scratch / "clip.ts", scratch / "out.mkv", Effect::blur);
+  options.strict = true;
+  EXPECT_EQ(error_of(options), "no error");
+}
+
+// The same picture in another matrix, range and depth: it comes out as the first one's samples are.
+TEST(ChangingProperties, SamplesMeanWhatTheyMeant) {
+  for (const char* second : {"-vf scale=out_range=pc -pix_fmt yuv444p -color_range pc",
+                             "-vf scale=out_color_matrix=bt709 -pix_fmt yuv444p -colorspace bt709",
+                             "-vf scale=out_color_matrix=bt709:out_range=pc -pix_fmt yuv444p10le -colorspace "
+                             "bt709 -color_range pc"}) {
+    Scratch scratch;
+    const auto clip = scratch / "clip.ts", out = scratch / "out.mkv";
+    join_clips(scratch, clip, "-vf scale=out_color_matrix=bt601 -pix_fmt yuv444p", second);
+    JobOptions options = job(clip, out, Effect::blur);
+    options.encoder = "ffv1";
+    pipeline::run(options, {}, everything());
+    const std::string frames = raw_frames(out, "yuv444p");
+    const std::size_t size = std::size_t{160} * 96 * 3;
+    ASSERT_EQ(frames.size(), 20 * size) << second;
+    int most = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const int before = static_cast<unsigned char>(frames[i]),
+                behind = static_cast<unsigned char>(frames[15 * size + i]);
+      most = std::max(most, std::abs(before - behind));
+    }
+    EXPECT_LE(most, 4) << second;
+  }
+}
+
+// A background that runs along may change as well.
+TEST(ChangingProperties, OfABackgroundAreMendedToo) {
+  Scratch scratch;
+  const auto clip = scratch / "background.ts", in = scratch / "in.mkv", out = scratch / "out.mkv";
+  join_clips(
+      scratch, clip, "-vf scale=out_color_matrix=bt601 -pix_fmt yuv444p",
+      "-vf scale=out_color_matrix=bt709:out_range=pc -pix_fmt yuv444p -colorspace bt709 -color_range pc");
+  ffmpeg("-f lavfi -i color=gray:s=160x96:r=25:d=0.8 -c:v ffv1 -pix_fmt yuv444p {}", {in});
+  JobOptions options = job(in, out, Effect::replace);
+  options.background = clip.string();
+  options.encoder = "ffv1";
+  pipeline::run(options, {}, nothing());
+  const std::string frames = raw_frames(out, "yuv444p");
+  const std::size_t size = std::size_t{160} * 96 * 3;
+  ASSERT_EQ(frames.size(), 20 * size);
+  int most = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const int before = static_cast<unsigned char>(frames[i]),
+              behind = static_cast<unsigned char>(frames[15 * size + i]);
+    most = std::max(most, std::abs(before - behind));
+  }
+  EXPECT_LE(most, 4);
 }
 
 }  // namespace

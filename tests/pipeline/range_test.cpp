@@ -374,6 +374,45 @@ TEST_F(Part, ResumableJobsKeepTheirRange) {
   EXPECT_EQ(packet_hashes(parts, "a:0"), packet_hashes(whole, "a:0"));
 }
 
+// Where pictures can be moved by whole frames only, a range that starts between two of them.
+TEST(RangeBetweenPictures, MovesSoundAndPicturesAlike) {
+  Scratch scratch;
+  for (const auto& [name, codecs] : {std::pair{"in.avi", "-c:v mjpeg -c:a pcm_s16le"},
+                                     std::pair{"in.mxf", "-c:v mpeg2video -c:a pcm_s16le"}}) {
+    const auto in = scratch / name;
+    ffmpeg(std::string("-f lavfi -i testsrc2=s=64x48:r=25:d=2 -f lavfi -i anoisesrc=d=2:r=48000 ") + codecs +
+               " {}",
+           {in});
+    const std::vector<std::string> pictures = frame_times(in), hashes = packet_hashes(in, "a:0");
+    const std::vector<double> sounds = audio_times(in);
+    for (const double start : {0.05, 0.113, 0.19, 0.2, 1.01}) {
+      for (const char* out_name : {"out.mkv", "out.nut"}) {
+        JobOptions options = job(in, scratch / out_name, Effect::blur);
+        options.start = start;
+        options.duration = 0.5;
+        options.overwrite = true;
+        pipeline::run(options, {}, bright());
+        std::vector<double> expected;
+        for (const std::string& time : pictures)
+          if (std::stod(time) >= start - 1e-6 && std::stod(time) < start + 0.5 - 1e-6)
+            expected.push_back(std::stod(time));
+        const std::vector<std::string> times = frame_times(options.output);
+        ASSERT_EQ(times.size(), expected.size()) << name << start;
+        const double moved = expected.front() - std::stod(times.front());
+        EXPECT_NEAR(expected.back() - std::stod(times.back()), moved, 0.0011);
+        const std::vector<std::string> kept = packet_hashes(options.output, "a:0");
+        ASSERT_FALSE(kept.empty());
+        const auto found = std::find(hashes.begin(), hashes.end(), kept.front());
+        ASSERT_NE(found, hashes.end());
+        EXPECT_NEAR(
+            sounds.at(static_cast<std::size_t>(found - hashes.begin())) - audio_times(options.output).front(),
+            moved, 0.0011)
+            << name << start;
+      }
+    }
+  }
+}
+
 TEST(RangeOfNothing, SaysWhereTheInputEnds) {
   Scratch scratch;
   for (const char* name : {"in.mp4", "in.mkv", "in.ts"}) {

@@ -128,6 +128,35 @@ TEST_F(Series, MissingNumbersKeepTheirPlace) {
   EXPECT_THAT(report.notices, Contains(HasSubstr("3 numbers of the series of pictures are missing")));
 }
 
+TEST_F(Series, EmptyFilesAndLinksToNothingAreSkippedAndCounted) {
+  for (const char* bad : {"frame_000001.png", "frame_000004.png", "frame_000010.png"}) {
+    for (const int kind : {0, 1, 2}) {
+      std::filesystem::remove_all(folder);
+      std::filesystem::create_directory(folder);
+      make(10, "png");
+      std::filesystem::remove(folder / bad);
+      if (kind == 0) write_text(folder / bad, "");
+      if (kind == 1) std::filesystem::create_symlink("nowhere.png", folder / bad);
+      if (kind == 2) std::filesystem::create_symlink(bad, folder / bad);  // to itself
+      for (const auto& in : {folder, folder / "frame_%06d.png", folder / "*.png"}) {
+        if (kind != 0 && in == folder / "*.png") continue;
+        JobOptions options = lossless(in, scratch / "out.mkv");
+        options.overwrite = true;
+        const JobReport report = pipeline::run(options, {}, everything());
+        EXPECT_EQ(report.frames, 9) << bad << kind;
+        EXPECT_EQ(report.damaged_packets, 1) << bad << kind;
+        options.strict = true;
+        EXPECT_THAT(error_of(options), HasSubstr("damaged")) << bad << kind;
+      }
+    }
+  }
+  // Nothing else.
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  write_text(folder / "1.png", "");
+  EXPECT_THAT(error_of(lossless(folder, scratch / "none.mkv")), HasSubstr("1.png"));
+}
+
 TEST_F(Series, RangesTakePictures) {
   make(50, "png");
   const auto out = scratch / "out.mkv";

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <fstream>
 #include <string>
+#include <thread>
 
 #include "fake_network.h"
 #include "media/clips.h"
@@ -150,6 +153,42 @@ TEST(StillJob, DamagedPicturesAreErrors) {
         << size;
   }
   EXPECT_THAT(scratch.names(), testing::ElementsAre("cut.png", "in.png"));
+}
+
+// What programs write picture by picture: on a pipe, and in files of such a kind.
+TEST(PicturesInOneStream, AreNeverTakenForOneWithoutAWord) {
+  Scratch scratch;
+  ::signal(SIGPIPE, SIG_IGN);  // not all is read
+  for (const char* kind : {"png", "bmp", "webp"}) {
+    const bool webp = std::string(kind) == "webp";
+    const auto one = scratch / (std::string("one.") + kind), two = scratch / (std::string("two.") + kind),
+               fifo = scratch / (std::string(kind) + ".fifo");
+    const std::string codec = webp ? "libwebp -f image2pipe" : std::string(kind) + " -f image2pipe";
+    ffmpeg("-f lavfi -i testsrc=s=64x48 -frames:v 1 -c:v " + codec + " {}", {one});
+    write_text(two, read_file(one) + read_file(one));
+    ASSERT_EQ(run_command({"mkfifo", fifo.string()}).exit_code, 0);
+    const auto work = [&](const std::filesystem::path& content, const char* output, bool strict) {
+      std::jthread writer(
+          [&, bytes = read_file(content)] { std::ofstream(fifo, std::ios::binary) << bytes; });
+      JobOptions options = job(fifo, scratch / output, Effect::blur);
+      options.overwrite = true;
+      options.strict = strict;
+      try {
+        std::string all;
+        const JobReport report = pipeline::run(options, {}, everything());
+        EXPECT_EQ(report.frames, 1);
+        for (const std::string& notice : report.notices) all += notice + "\n";
+        return all;
+      } catch (const Error& e) {
+        return std::string(e.what());
+      }
+    };
+    EXPECT_THAT(work(one, "out.png", true), testing::Not(testing::HasSubstr("further pictures"))) << kind;
+    EXPECT_THAT(work(two, "out.png", false), testing::HasSubstr("further pictures follow")) << kind;
+    EXPECT_THAT(work(two, "out.png", true), testing::HasSubstr("only the first is")) << kind;
+    EXPECT_THAT(work(two, "out.mkv", false), testing::HasSubstr("holds several pictures")) << kind;
+    EXPECT_THAT(work(one, "out.mkv", false), testing::HasSubstr("is a single picture")) << kind;
+  }
 }
 
 }  // namespace
