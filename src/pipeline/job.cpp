@@ -318,14 +318,15 @@ void check_options(const JobOptions& options) {
 FrameOutputOptions frame_output_options(const JobState& state, const std::filesystem::path& path,
                                         const OutputRequest& request, bool many) {
   const JobOptions& options = state.options;
-  return {.path = path,
-          .input = options.input,
-          .request = request,
-          .sequence = options.sequence && request.form == OutputForm::pictures,
-          .depth = options.mask_depth,
-          .many = many,
-          .quality = options.jpeg_quality,
-          .file = {options.overwrite, state.protect}};
+  return {
+      .path = path,
+      .input = options.input,
+      .request = request,
+      .sequence = options.sequence && request.form == OutputForm::pictures,
+      .depth = options.mask_depth,
+      .many = many,
+      .quality = options.jpeg_quality,
+      .file = {.overwrite = options.overwrite, .protect = state.protect, .cancel = state.callbacks.cancel}};
 }
 
 void commit(JobState& state, FrameOutput& output) {
