@@ -48,7 +48,7 @@ void change(JobOptions& job, const std::string& text) {
                                  best.empty() ? "" : "; did you mean '" + best + "'?"));
   }
   settings::Values values{value};
-  if (setting->commas) values = CLI::detail::split(value, ',');
+  if (setting->commas) values = settings::split_commas(value);
   for (const std::string& each : values)
     if (const std::string problem = settings::problem_with(*setting, each); !problem.empty())
       throw UsageError(fmt::format("--with {}: {}", text, problem));

@@ -11,6 +11,7 @@
 
 #include "base/counted.h"
 #include "base/files.h"
+#include "base/job_limits.h"
 #include "media/encoder.h"
 #include "media/still.h"
 #include "pipeline/job_state.h"
@@ -24,8 +25,7 @@ namespace saccade {
 
 namespace {
 
-constexpr int kMostPartSide = 16384, kMostWindows = 256;
-constexpr double kMostOverlap = 0.95;
+using namespace job_limits;
 constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {{{Effect::remove, "remove"},
                                                                      {Effect::blur, "blur"},
                                                                      {Effect::replace, "replace"},
@@ -68,10 +68,6 @@ std::optional<Effect> parse_effect(std::string_view text) noexcept {
 namespace saccade::pipeline {
 
 namespace {
-
-constexpr int kMaxThreads = 1024;
-constexpr int kMaxTokens = 4096;
-constexpr double kMaxSeconds = 1e9;
 
 std::int64_t peak_memory() {
   rusage usage{};
@@ -224,10 +220,12 @@ void check_options(const JobOptions& options) {
           fmt::format("opacity {} is out of range 0 to 1", options.opacity));
   require(!options.threshold || (*options.threshold >= 0 && *options.threshold <= 1),
           fmt::format("threshold {} is out of range 0 to 1", options.threshold.value_or(0)));
-  require(std::isfinite(options.feather) && options.feather >= 0,
-          fmt::format("feather {} is not a distance in pixels", options.feather));
-  require(std::isfinite(options.refine),
-          fmt::format("refine {} is not a distance in pixels", options.refine));
+  require(options.feather >= 0 && options.feather <= kMostFeather,
+          fmt::format("feather {} is out of range 0 to {} pixels", options.feather, kMostFeather));
+  require(options.refine == 0 || (std::isfinite(options.refine) && options.refine < 0) ||
+              (options.refine >= kLeastRefine && options.refine <= kMostRefine),
+          fmt::format("refine {} is neither 0 nor a radius of {} to {} pixels", options.refine, kLeastRefine,
+                      kMostRefine));
   require(!options.tile || !options.window,
           "tiles and windows are two ways to do one thing: choose one of them");
   for (const std::optional<int>& side : {options.tile, options.window})
@@ -238,17 +236,18 @@ void check_options(const JobOptions& options) {
           fmt::format("window overlap {} is out of range 0 to {}", options.window_overlap, kMostOverlap));
   require(options.window_batch >= 1 && options.window_batch <= kMostWindows,
           fmt::format("a window batch of {} is out of range 1 to {}", options.window_batch, kMostWindows));
-  require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
-  require(options.threads >= 0 && options.threads <= kMaxThreads,
-          fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
-  require(options.streams >= 0 && options.streams <= kMaxThreads,
-          fmt::format("streams {} is out of range 0 to {}", options.streams, kMaxThreads));
-  require(options.tokens >= 0 && options.tokens <= kMaxTokens,
-          fmt::format("tokens {} is out of range 0 to {}", options.tokens, kMaxTokens));
-  require(options.encoder_threads >= 0 && options.encoder_threads <= kMaxThreads,
-          fmt::format("encoder threads {} is out of range 0 to {}", options.encoder_threads, kMaxThreads));
-  require(options.decoder_threads >= 0 && options.decoder_threads <= kMaxThreads,
-          fmt::format("decoder threads {} is out of range 0 to {}", options.decoder_threads, kMaxThreads));
+  require(std::abs(options.grow) <= kMostGrow,
+          fmt::format("grow {} is out of range {} to {} pixels", options.grow, -kMostGrow, kMostGrow));
+  require(options.threads >= 0 && options.threads <= kMostThreads,
+          fmt::format("threads {} is out of range 0 to {}", options.threads, kMostThreads));
+  require(options.streams >= 0 && options.streams <= kMostThreads,
+          fmt::format("streams {} is out of range 0 to {}", options.streams, kMostThreads));
+  require(options.tokens >= 0 && options.tokens <= kMostTokens,
+          fmt::format("tokens {} is out of range 0 to {}", options.tokens, kMostTokens));
+  require(options.encoder_threads >= 0 && options.encoder_threads <= kMostThreads,
+          fmt::format("encoder threads {} is out of range 0 to {}", options.encoder_threads, kMostThreads));
+  require(options.decoder_threads >= 0 && options.decoder_threads <= kMostThreads,
+          fmt::format("decoder threads {} is out of range 0 to {}", options.decoder_threads, kMostThreads));
   require(options.max_mask_change >= 0 && options.max_mask_change <= 1,
           fmt::format("a change of masks of {} is no share, 0 to 1", options.max_mask_change));
   require(!options.max_miou_drop || std::isfinite(*options.max_miou_drop),
