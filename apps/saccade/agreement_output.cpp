@@ -13,11 +13,21 @@
 namespace saccade::cli {
 
 JobOptions agreement_job(const settings::Effective& said, const std::string& usage) {
+const std::vector<std::string>& without_use_for_masks() {
+  static const std::vector<std::string> names = {
+      "list",           "recursive",    "jobs",       "output-format", "sequence",          "mask-output",
+      "mask-depth",     "jpeg-quality", "resumable",  "resume",        "segment-seconds",   "effect",
+      "strength",       "opacity",      "background", "decontaminate", "encoder",           "encoder-threads",
+      "encoder-option", "crf",          "preset",     "dry-run",       "detect-bottlenecks"};
+  return names;
+}
+
   JobOptions job;
   job.plan_cache.enabled = true;
   if (said.values("input").size() != 1) throw UsageError("one input is needed; usage: " + usage);
   refuse_search(said);
   as_usage([&] { said.apply(job); });
+  refuse_on_command_line(said, without_use_for_masks(), "here: only masks are made, and no file of them");
   job.input = said.values("input").front();
   job.output.clear();
   if (job.max_isa) job.max_isa = usable_isa(isa_name(*job.max_isa));

@@ -9,7 +9,11 @@
 
 namespace saccade::cli {
 
-/// The job that was said, without an output. Throws UsageError that shows `usage` where there is no input.
+/// Settings that change neither masks nor how they are made.
+const std::vector<std::string>& without_use_for_masks();
+
+/// The job that was said, without an output. Throws UsageError that shows `usage` where there is no input,
+/// and for what has no use.
 JobOptions agreement_job(const settings::Effective& said, const std::string& usage);
 /// The folder that --output names, made if need be; empty where it was not given.
 std::filesystem::path agreement_folder(const settings::Effective& said);

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "agreement_output.h"
 #include "base/counted.h"
@@ -51,6 +53,10 @@ void change(JobOptions& job, const std::string& text) {
   if (setting->commas) values = settings::split_commas(value);
   for (const std::string& each : values)
     if (const std::string problem = settings::problem_with(*setting, each); !problem.empty())
+  const std::vector<std::string>& useless = without_use_for_masks();
+  if (name == "output" || name == "overwrite" ||
+      std::find(useless.begin(), useless.end(), name) != useless.end())
+    throw UsageError(fmt::format("--with {}: {} changes no mask", text, name));
       throw UsageError(fmt::format("--with {}: {}", text, problem));
   as_usage([&] { setting->apply(job, values); });
   if (name == "model") job.model = find_model(value);
@@ -130,7 +136,15 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   if (a.with.empty())
     throw UsageError(
         "nothing differs: name what does with --with SETTING=VALUE, like precision=int8 or model=FILE");
-  for (const std::string& text : a.with) change(options.other, text);
+  std::set<std::string> changed;
+  for (const std::string& text : a.with) {
+    const std::string name = text.substr(0, text.find('='));
+    const settings::Setting* setting = settings::find(name, settings::kRun);
+    const bool adds =
+        setting != nullptr && setting->many && !setting->commas;  // --with limit=A --with limit=B
+    if (!changed.insert(name).second && !adds) throw UsageError("--with " + name + " is said twice");
+    change(options.other, text);
+  }
   if (options.reference.frames) options.frames = *options.reference.frames;
   options.worst = a.worst;
   options.worst_folder = agreement_folder(said);

@@ -88,6 +88,8 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const std::vector<std::string> inputs = said.values("input");
   if (inputs.size() != 1)
     throw UsageError("one input is needed; usage: saccade optimize INPUT -o saccade.yaml");
+  refuse_on_command_line(said, {"list", "recursive", "jobs", "auto-optimize", "dry-run"},
+                         "here: settings are looked for on one video");
   require_one_video(inputs.front(), "settings are looked for on one video");
   const std::string target = said.text("output");
   if (target.empty()) throw UsageError("no output is given; usage: saccade optimize INPUT -o saccade.yaml");

@@ -67,6 +67,7 @@ void profile(const CLI::App& command, ProfileArguments& a) {
   if (a.result.empty() || std::filesystem::path(a.result).filename() != a.result)
     throw UsageError("--result '" + a.result + "' is not a file's name");
   refuse_search(said);
+  refuse_on_command_line(said, {"recursive", "jobs"}, "here: a profile is that of one input");
   require_one_video(inputs.front(),
                     "a profile is that of one input; those of several have to be made one by one");
   JobOptions options = job_options(said, inputs);
