@@ -16,6 +16,8 @@
 #include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
+#include "made_folder.h"
+#include "pipeline/job.h"
 #include "plan_options.h"
 #include "run_many.h"
 #include "saccade/error.h"
@@ -49,14 +51,14 @@ void change(JobOptions& job, const std::string& text) {
     throw UsageError(fmt::format("--with {}: '{}' is no setting{}", text, name,
                                  best.empty() ? "" : "; did you mean '" + best + "'?"));
   }
-  settings::Values values{value};
-  if (setting->commas) values = settings::split_commas(value);
-  for (const std::string& each : values)
-    if (const std::string problem = settings::problem_with(*setting, each); !problem.empty())
   const std::vector<std::string>& useless = without_use_for_masks();
   if (name == "output" || name == "overwrite" ||
       std::find(useless.begin(), useless.end(), name) != useless.end())
     throw UsageError(fmt::format("--with {}: {} changes no mask", text, name));
+  settings::Values values{value};
+  if (setting->commas) values = settings::split_commas(value);
+  for (const std::string& each : values)
+    if (const std::string problem = settings::problem_with(*setting, each); !problem.empty())
       throw UsageError(fmt::format("--with {}: {}", text, problem));
   as_usage([&] { setting->apply(job, values); });
   if (name == "model") job.model = find_model(value);
@@ -147,7 +149,15 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   }
   if (options.reference.frames) options.frames = *options.reference.frames;
   options.worst = a.worst;
-  options.worst_folder = agreement_folder(said);
+  options.worst_folder = said.text("output");
+  std::optional<MadeFolder> made;
+  if (!options.worst_folder.empty()) {
+    std::vector<std::filesystem::path> read = pipeline::files_to_protect(options.reference);
+    for (std::filesystem::path& file : pipeline::files_to_protect(options.other))
+      read.push_back(std::move(file));
+    require_free_folder(options.worst_folder, said.flag("overwrite"), read);
+    made.emplace(options.worst_folder);
+  }
   options.layer_pictures = a.layers ? a.layer_pictures : 0;
   const CompareReport report = saccade::compare(options);
   if (said.flag("json")) {

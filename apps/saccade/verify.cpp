@@ -63,7 +63,7 @@ void run(const VerifyOptions& options) {
         for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
           if (entry.is_regular_file()) read.push_back(entry.path());
     }
-    require_free(options.json, options.overwrite, read);
+    require_free({{options.json, "report"}}, options.overwrite, read);
   }
   for (const auto& [folder, cases] : found) {
     for (const std::filesystem::path& path : cases) {

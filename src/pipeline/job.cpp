@@ -12,6 +12,7 @@
 #include "base/counted.h"
 #include "base/files.h"
 #include "base/job_limits.h"
+#include "base/outputs.h"
 #include "media/encoder.h"
 #include "media/still.h"
 #include "pipeline/job_state.h"
@@ -195,14 +196,6 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   return files;
 }
 
-/// One name for a file or folder that need not exist yet.
-std::filesystem::path plain_name(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) plain = path.lexically_normal();
-  return plain.has_filename() ? plain : plain.parent_path();
-}
-
 void require_masks_for_depth(const JobOptions& options, bool bare_masks) {
   require(options.mask_depth == 8 || bare_masks || !options.mask_output.empty(),
           fmt::format("a mask depth of {} has no use: no masks are written but as a video's pictures; name a "
@@ -268,16 +261,11 @@ void check_options(const JobOptions& options) {
   require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
   require_masks_for_depth(options, options.effect == Effect::mask);
-  std::error_code ignored;
-  require(options.mask_output.empty() ||
-              (plain_name(options.mask_output) != plain_name(options.output) &&
-               !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
-          fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
-  require(!media::is_standard_stream(options.mask_output) || !media::is_standard_stream(options.output),
-          "output and mask output are both standard output; only one of them can be");
-  require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,
-          fmt::format("start {} is out of range 0 to {} seconds", options.start, kMaxSeconds));
-  require(!options.duration || (*options.duration > 0 && *options.duration <= kMaxSeconds),
+  require_apart(
+      std::array{NamedOutput{options.output, "output"}, NamedOutput{options.mask_output, "mask output"}});
+  require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMostSeconds,
+          fmt::format("start {} is out of range 0 to {} seconds", options.start, kMostSeconds));
+  require(!options.duration || (*options.duration > 0 && *options.duration <= kMostSeconds),
           fmt::format("duration {} is not a number of seconds above 0", options.duration.value_or(0)));
   require(!options.frames || *options.frames > 0,
           fmt::format("{} is not a number of frames above 0", options.frames.value_or(0)));
