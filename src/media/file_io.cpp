@@ -66,7 +66,7 @@ InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>*
     : name_(path.string()), cancel_(cancel) {
   if (path.empty()) throw Error(ErrorCode::invalid_argument, "the input's name is empty");
   if (is_address(path.string())) return;
-  fd_ = path == "-" ? ::dup(STDIN_FILENO) : open_to_read(path, cancel);
+  fd_ = path == "-" ? ::dup(STDIN_FILENO) : open_to_read(path);
   if (fd_ < 0) fail(path, "cannot open", errno);
   try {
     struct stat info {};
