@@ -6,39 +6,45 @@
 
 #include "command.h"
 #include "find_model.h"
+#include "overwrite.h"
 #include "plan_options.h"
 #include "saccade/error.h"
 #include "setting_options.h"
 
 namespace saccade::cli {
 
+const std::vector<std::string>& without_use_for_masks() {
+  static const std::vector<std::string> names = {
+      "list",           "recursive",    "jobs",       "output-format", "sequence",          "mask-output",
+      "mask-depth",     "jpeg-quality", "resumable",  "resume",        "segment-seconds",   "effect",
+      "strength",       "opacity",      "background", "decontaminate", "encoder",           "encoder-threads",
+      "encoder-option", "crf",          "preset",     "dry-run",       "detect-bottlenecks"};
+  return names;
+}
+
 JobOptions agreement_job(const settings::Effective& said, const std::string& usage) {
   JobOptions job;
   job.plan_cache.enabled = true;
   if (said.values("input").size() != 1) throw UsageError("one input is needed; usage: " + usage);
   refuse_search(said);
+  refuse_on_command_line(said, without_use_for_masks(), "here: only masks are made, and no file of them");
   as_usage([&] { said.apply(job); });
   job.input = said.values("input").front();
   job.output.clear();
   if (job.max_isa) job.max_isa = usable_isa(isa_name(*job.max_isa));
   job.model = find_model(said.text("model"));
+  if (std::string file = said.text("config"); !file.empty()) job.protect.emplace_back(std::move(file));
   return job;
 }
 
-std::filesystem::path agreement_folder(const settings::Effective& said) {
-  const std::filesystem::path folder = said.text("output");
-  if (folder.empty()) return folder;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw Error(ErrorCode::io,
-                fmt::format("{}: cannot create the folder: {}", folder.string(), error.message()));
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (said.flag("overwrite") || !entry.path().filename().string().starts_with("worst-")) continue;
-    throw Error(ErrorCode::invalid_argument,
-                entry.path().string() + ": exists already; use --overwrite to replace such pictures");
-  }
-  return folder;
+void require_free_folder(const std::filesystem::path& folder, bool overwrite,
+                         const std::vector<std::filesystem::path>& read) {
+  std::error_code none;
+  std::vector<NamedOutput> pictures;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none))
+    if (entry.path().filename().string().starts_with("worst-"))
+      pictures.push_back({entry.path(), "picture of a frame"});
+  for (const NamedOutput& picture : pictures) require_free({picture}, overwrite, read);
 }
 
 nlohmann::ordered_json agreement_json(const MaskAgreement& a) {

@@ -328,7 +328,8 @@ void run(const BenchOptions& options) {
   for (const std::string& name : options.isa) isas.push_back(usable_isa(name));
   if (isas.empty()) isas.push_back(active_isa());
   const std::filesystem::path path = find_model(options.model);
-  require_free(options.json, options.overwrite, {path, spec::yaml_beside(path), options.config});
+  require_free({{options.json, "report"}}, options.overwrite,
+               {path, spec::yaml_beside(path), options.config});
   const Model model = Model::load(path, load_limits(options.plan.limits));
   std::vector<Configuration> configurations;
   for (const Isa isa : isas)

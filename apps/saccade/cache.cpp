@@ -15,6 +15,7 @@
 #include "base/json_text.h"
 #include "command.h"
 #include "limit_option.h"
+#include "option_values.h"
 #include "platform/build.h"
 #include "python_package.h"
 #include "runtime/cache_folder.h"
@@ -42,7 +43,12 @@ struct CacheArguments {
 };
 
 std::filesystem::path folder_of(const CacheArguments& a) {
-  if (!a.dir.empty()) return a.dir;
+  if (!a.dir.empty()) {
+    std::error_code error;
+    if (!std::filesystem::exists(a.dir, error)) throw Error(ErrorCode::not_found, a.dir + ": no such folder");
+    if (!std::filesystem::is_directory(a.dir, error)) throw Error(ErrorCode::io, a.dir + ": is not a folder");
+    return a.dir;
+  }
   require_trusted_cache();
   return cache_directory() / "plans";
 }
@@ -212,7 +218,7 @@ void add_cache(CLI::App& app) {
   action->add_option("--max-size", a.max_size, "Bytes that all entries together may keep (default: 2G)")
       ->type_name("SIZE");
   action->add_option("--older-than", a.older_than, "Entries that were not used for so many days go")
-      ->check(CLI::Range(0.0, 1e5))
+      ->check(number_between(0, 1e5))
       ->type_name("DAYS");
   action->callback([arguments] { prune(*arguments); });
   action = add_action(*cache, a, "clear", "Remove all entries.");

@@ -8,12 +8,16 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
 #include "agreement_output.h"
 #include "base/counted.h"
 #include "base/json_text.h"
 #include "command.h"
 #include "find_model.h"
+#include "made_folder.h"
+#include "pipeline/job.h"
 #include "plan_options.h"
 #include "run_many.h"
 #include "saccade/error.h"
@@ -47,8 +51,12 @@ void change(JobOptions& job, const std::string& text) {
     throw UsageError(fmt::format("--with {}: '{}' is no setting{}", text, name,
                                  best.empty() ? "" : "; did you mean '" + best + "'?"));
   }
+  const std::vector<std::string>& useless = without_use_for_masks();
+  if (name == "output" || name == "overwrite" ||
+      std::find(useless.begin(), useless.end(), name) != useless.end())
+    throw UsageError(fmt::format("--with {}: {} changes no mask", text, name));
   settings::Values values{value};
-  if (setting->commas) values = CLI::detail::split(value, ',');
+  if (setting->commas) values = settings::split_commas(value);
   for (const std::string& each : values)
     if (const std::string problem = settings::problem_with(*setting, each); !problem.empty())
       throw UsageError(fmt::format("--with {}: {}", text, problem));
@@ -130,10 +138,26 @@ void compare(const CLI::App& command, const CompareArguments& a) {
   if (a.with.empty())
     throw UsageError(
         "nothing differs: name what does with --with SETTING=VALUE, like precision=int8 or model=FILE");
-  for (const std::string& text : a.with) change(options.other, text);
+  std::set<std::string> changed;
+  for (const std::string& text : a.with) {
+    const std::string name = text.substr(0, text.find('='));
+    const settings::Setting* setting = settings::find(name, settings::kRun);
+    const bool adds =
+        setting != nullptr && setting->many && !setting->commas;  // --with limit=A --with limit=B
+    if (!changed.insert(name).second && !adds) throw UsageError("--with " + name + " is said twice");
+    change(options.other, text);
+  }
   if (options.reference.frames) options.frames = *options.reference.frames;
   options.worst = a.worst;
-  options.worst_folder = agreement_folder(said);
+  options.worst_folder = said.text("output");
+  std::optional<MadeFolder> made;
+  if (!options.worst_folder.empty()) {
+    std::vector<std::filesystem::path> read = pipeline::files_to_protect(options.reference);
+    for (std::filesystem::path& file : pipeline::files_to_protect(options.other))
+      read.push_back(std::move(file));
+    require_free_folder(options.worst_folder, said.flag("overwrite"), read);
+    made.emplace(options.worst_folder);
+  }
   options.layer_pictures = a.layers ? a.layer_pictures : 0;
   const CompareReport report = saccade::compare(options);
   if (said.flag("json")) {

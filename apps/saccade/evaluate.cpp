@@ -21,6 +21,7 @@ void evaluate(const CLI::App& command) {
   const settings::Effective said = effective_settings(command, settings::kRun);
   EvaluateOptions options;
   options.job = agreement_job(said, "saccade evaluate PICTURES --labels DIR");
+  refuse_on_command_line(said, {"output", "overwrite"}, "here: no file is written");
   options.labels = options.job.labels;
   if (options.labels.empty())
     throw UsageError("no labels are named; usage: saccade evaluate PICTURES --labels DIR");

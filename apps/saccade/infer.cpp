@@ -167,10 +167,12 @@ void run(const InferOptions& options) {
   const std::vector<std::string> files = assign_files(model, options.inputs);
   std::vector<std::filesystem::path> targets, read{model_file, spec::yaml_beside(model_file), options.config};
   read.insert(read.end(), files.begin(), files.end());
+  std::vector<NamedOutput> written;
   for (const std::string& name : file_names(model)) {
     targets.push_back(std::filesystem::path(options.output) / name);
-    require_free(targets.back(), options.job.overwrite, read);
+    written.push_back({targets.back(), name});
   }
+  require_free(written, options.job.overwrite, read);
   const std::vector<Tensor> inputs = read_inputs(model, options, files);
   std::vector<Tensor> outputs;
   if (options.executor == "reference") {

@@ -10,11 +10,14 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
+#include "base/log_topics.h"
 #include "command.h"
 #include "interrupt.h"
+#include "option_values.h"
 #include "saccade/error.h"
 #include "settings/nearest.h"
 
@@ -41,17 +44,31 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+/// "cache list".
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  const bool inner = parent != nullptr && parent->get_parent() != nullptr;
+  return inner ? full_name(*parent) + " " + command.get_name() : command.get_name();
+}
+
 /// What is wrong with the first option that the command does not have; "" if it has them all.
 std::string unknown_option(const CLI::App& app, int argc, char** argv) {
   const auto typed = app.get_subcommands([&](const CLI::App* each) { return each->check_name(argv[1]); });
   if (typed.empty()) return "";
   const CLI::App* command = typed.front();
+  int first = 2;
+  for (; first < argc; ++first) {  // "cache list"
+    const auto inner =
+        command->get_subcommands([&](const CLI::App* e) { return e->check_name(argv[first]); });
+    if (inner.empty()) break;
+    command = inner.front();
+  }
   std::vector<std::string> names;
   for (const CLI::Option* option : command->get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
     for (const std::string& name : option->get_fnames()) names.push_back("--" + name);
   }
-  for (int i = 2; i < argc; ++i) {
+  for (int i = first; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--") break;
     // "-2" is a number, and "-" a stream.
@@ -60,14 +77,41 @@ std::string unknown_option(const CLI::App& app, int argc, char** argv) {
         argument[1] == '-' ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
     if (command->get_option_no_throw(name) != nullptr) continue;
     const std::string unknown = "there is no option '" + (argument[1] == '-' ? name : argument) +
-                                "' of 'saccade " + command->get_name() + "'";
+                                "' of 'saccade " + full_name(*command) + "'";
     if (argument == "-i") return unknown + "; inputs are named without one";
     return unknown + meant(name, names);
   }
   return "";
 }
 
+/// "--NAME=" of an option, to which CLI11 would give the next argument; "" if there is none.
+std::string without_value(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* command = &app;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--") break;
+    const auto inner = command->get_subcommands([&](const CLI::App* e) { return e->check_name(argument); });
+    if (!inner.empty()) command = inner.front();
+    if (!argument.starts_with("--") || !argument.ends_with('=')) continue;
+    const std::string name = argument.substr(0, argument.size() - 1);
+    if (command->get_option_no_throw(name) != nullptr) return name + ": has no value behind '='";
+  }
+  return "";
+}
+
+/// Diagnostics that nobody writes would be waited for in vain.
+void require_known_topics() {
+  const char* list = std::getenv("SACCADE_LOG");
+  const std::string_view unknown = list != nullptr ? log::unknown_topic(list) : "";
+  if (unknown.empty()) return;
+  std::string topics;
+  for (const std::string_view topic : log::kTopics)
+    topics += (topics.empty() ? "" : ", ") + std::string(topic);
+  throw cli::UsageError("SACCADE_LOG: '" + std::string(unknown) + "' is none of " + topics);
+}
+
 int dispatch(int argc, char** argv) {
+  require_known_topics();
   CLI::App app{"Segments video: removes, blurs or replaces the background, with any ONNX or TFLite model.",
                "saccade"};
   app.set_version_flag("--version", std::string("saccade ") + SACCADE_VERSION);
@@ -86,6 +130,7 @@ int dispatch(int argc, char** argv) {
   cli::add_evaluate(app);
   cli::add_fetch(app);
   cli::add_doctor(app);
+  cli::check_flags(app);
 
   if (argc < 2) {
     std::fputs(app.help().c_str(), stderr);
@@ -96,6 +141,8 @@ int dispatch(int argc, char** argv) {
   if (!command.starts_with('-') && app.get_subcommands(named).empty())
     throw cli::UsageError("there is no command '" + command + "'" + meant(command, command_names(app)) +
                           " ('saccade --help' lists them)");
+  if (const std::string problem = without_value(app, argc, argv); !problem.empty())
+    throw cli::UsageError(problem);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

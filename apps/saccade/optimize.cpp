@@ -88,18 +88,16 @@ void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const std::vector<std::string> inputs = said.values("input");
   if (inputs.size() != 1)
     throw UsageError("one input is needed; usage: saccade optimize INPUT -o saccade.yaml");
+  refuse_on_command_line(said, {"list", "recursive", "jobs", "auto-optimize", "dry-run"},
+                         "here: settings are looked for on one video");
   require_one_video(inputs.front(), "settings are looked for on one video");
   const std::string target = said.text("output");
   if (target.empty()) throw UsageError("no output is given; usage: saccade optimize INPUT -o saccade.yaml");
   JobOptions job = job_options(said, inputs);
   job.output.clear();  // that of the settings; trials have their own
   job.model = find_model(said.text("model"));
-  const std::vector<std::filesystem::path> read = pipeline::files_to_protect(job);
-  // Settings may be brought up to date: what the file says of the job stays.
-  std::vector<std::filesystem::path> but_settings = read;
-  std::erase(but_settings, std::filesystem::path(said.text("config")));
-  require_free(target, job.overwrite, but_settings);
-  require_free(arguments.page, job.overwrite, read);
+  require_free({{target, "output"}, {arguments.page, "page"}}, job.overwrite,
+               pipeline::files_to_protect(job));
   const bool json = said.flag("json"), quiet = said.flag("quiet");
   const std::atomic<bool>& interrupted = watch_for_interrupts();
   OptimizeCallbacks callbacks;

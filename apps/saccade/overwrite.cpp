@@ -8,6 +8,8 @@
 
 namespace saccade::cli {
 
+namespace {
+
 void require_free(const std::filesystem::path& target, bool overwrite,
                   const std::vector<std::filesystem::path>& inputs) {
   if (target.empty() || is_standard_output(target)) return;
@@ -22,6 +24,14 @@ void require_free(const std::filesystem::path& target, bool overwrite,
   if (!overwrite && (std::filesystem::is_regular_file(status) || std::filesystem::is_directory(status)))
     throw Error(ErrorCode::invalid_argument,
                 target.string() + ": exists already; use --overwrite to replace it");
+}
+
+}  // namespace
+
+void require_free(const std::vector<NamedOutput>& targets, bool overwrite,
+                  const std::vector<std::filesystem::path>& inputs) {
+  require_apart(targets);
+  for (const NamedOutput& target : targets) require_free(target.path, overwrite, inputs);
 }
 
 void write_text(const std::filesystem::path& target, const std::string& text) {

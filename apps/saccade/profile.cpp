@@ -8,7 +8,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/json_text.h"
@@ -17,6 +16,7 @@
 #include "interrupt.h"
 #include "job_arguments.h"
 #include "job_output.h"
+#include "made_folder.h"
 #include "run_many.h"
 #include "saccade/error.h"
 #include "saccade/job.h"
@@ -67,15 +67,14 @@ void profile(const CLI::App& command, ProfileArguments& a) {
   if (a.result.empty() || std::filesystem::path(a.result).filename() != a.result)
     throw UsageError("--result '" + a.result + "' is not a file's name");
   refuse_search(said);
+  refuse_on_command_line(said, {"recursive", "jobs"}, "here: a profile is that of one input");
   require_one_video(inputs.front(),
                     "a profile is that of one input; those of several have to be made one by one");
   JobOptions options = job_options(said, inputs);
   a.profile.folder = folder;
-  std::error_code error;
-  std::filesystem::create_directories(a.profile.folder, error);
-  if (error) throw Error(ErrorCode::io, folder + ": cannot be made: " + error.message());
   options.output = a.profile.folder / a.result;
   options.model = find_model(said.text("model"));
+  const MadeFolder made(a.profile.folder);
   std::FILE* said_on = writes_to_stdout(options) ? stderr : stdout;  // the masks may go there
   JobOutput output(quiet || json ? nullptr : said_on, progress, quiet);
   const JobReport report = output.follow(options, watch_for_interrupts(), [&](const JobCallbacks& callbacks) {

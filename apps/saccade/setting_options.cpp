@@ -48,13 +48,18 @@ void add_setting(CLI::App& command, const Setting& setting) {
   option->type_size(1);
   if (setting.positional && setting.many) {
     option->expected(CLI::detail::expected_max_vector_size);
-  } else if (setting.many && setting.commas) {
-    option->expected(1)->delimiter(',')->take_all();
   } else if (setting.many) {
     option->expected(1)->take_all();
   }
-  option->check(
-      CLI::Validator([&setting](std::string& text) { return settings::problem_with(setting, text); }, ""));
+  option->check(CLI::Validator(
+      [&setting](std::string& text) {
+        // CLI11 would leave out an empty value between two commas.
+        for (const std::string& value :
+             setting.commas ? settings::split_commas(text) : settings::Values{text})
+          if (std::string problem = settings::problem_with(setting, value); !problem.empty()) return problem;
+        return std::string();
+      },
+      ""));
 }
 
 std::string joined(const settings::Values& values) {
@@ -104,7 +109,12 @@ settings::Effective effective_settings(const CLI::App& command, settings::Comman
     const std::string name =
         setting.positional ? std::string(setting.name) : "--" + std::string(setting.name);
     const CLI::Option* option = command.get_option(name);
-    if (option->count() > 0) said[std::string(setting.name)] = option->reduced_results();
+    if (option->count() == 0) continue;
+    settings::Values& values = said[std::string(setting.name)];
+    for (const std::string& text : option->reduced_results()) {
+      settings::Values parts = setting.commas ? settings::split_commas(text) : settings::Values{text};
+      values.insert(values.end(), parts.begin(), parts.end());
+    }
   }
   try {
     return settings::Effective(which, said, settings::process_environment());

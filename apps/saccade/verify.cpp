@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "command.h"
 #include "cpu/target.h"
 #include "limit_option.h"
+#include "option_values.h"
 #include "overwrite.h"
 #include "plan_options.h"
 #include "saccade/error.h"
@@ -61,7 +63,7 @@ void run(const VerifyOptions& options) {
         for (const auto& entry : std::filesystem::recursive_directory_iterator(path))
           if (entry.is_regular_file()) read.push_back(entry.path());
     }
-    require_free(options.json, options.overwrite, read);
+    require_free({{options.json, "report"}}, options.overwrite, read);
   }
   for (const auto& [folder, cases] : found) {
     for (const std::filesystem::path& path : cases) {
@@ -108,14 +110,14 @@ void add_verify(CLI::App& app) {
   command
       ->add_option("--rtol", options->tolerance.relative,
                    "Relative tolerance (default: 0.001; bfloat16: 0.0078125)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_between(0, std::numeric_limits<double>::max()));
   command->add_option("--atol", options->tolerance.absolute, "Absolute tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, std::numeric_limits<double>::max()))
       ->capture_default_str();
   command
       ->add_option("--peak-tol", options->tolerance.peak,
                    "Tolerance relative to the largest expected value of an output")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_between(0, std::numeric_limits<double>::max()))
       ->capture_default_str();
   command
       ->add_option("--json", options->json,

@@ -84,10 +84,10 @@ struct JobOptions {
   std::vector<std::string>
       classes;  ///< foreground classes, by name or number; empty: all but the background class
   std::optional<float> threshold;  ///< probability above which a pixel is foreground; unset: soft alpha
-  float feather = 0;               ///< standard deviation of the softening of the mask, in pixels
-  float grow = 0;                  ///< pixels by which the mask grows (> 0) or shrinks (< 0)
-  /// Edges of the mask follow those of the picture, by a guided filter of this radius in pixels; 0: off,
-  /// negative: a radius that suits the picture's size.
+  float feather = 0;               ///< standard deviation of the softening of the mask, 0 to 128 pixels
+  float grow = 0;                  ///< pixels by which the mask grows (> 0) or shrinks (< 0), at most 256
+  /// Edges of the mask follow those of the picture, by a guided filter of this radius, 1 to 128 pixels; 0:
+  /// off, negative: a radius that suits the picture's size.
   float refine = 0;
   /// The network sees the picture at its own resolution, in tiles of so many pixels a side that overlap as
   /// far as the network looks: the result is that of the whole picture. 0: of a size that suits. For fully

@@ -141,9 +141,13 @@ CompareReport run_compare(const CompareOptions& options, const JobCallbacks& cal
   order.resize(std::min(order.size(), static_cast<std::size_t>(std::max(0, options.worst))));
   std::erase_if(order, [&](std::int64_t i) { return masks_of(i).changed == 0 && masks_of(i).mae == 0; });
   report.worst = order;
-  if (!options.worst_folder.empty())
-    report.pictures =
-        write_worst(limited.reference, callbacks, target, order, a.masks, b.masks, options.worst_folder);
+  if (!options.worst_folder.empty()) {
+    std::vector<std::filesystem::path> read = pipeline::files_to_protect(options.reference);
+    for (std::filesystem::path& file : pipeline::files_to_protect(options.other))
+      read.push_back(std::move(file));
+    report.pictures = write_worst(limited.reference, callbacks, target, order, a.masks, b.masks,
+                                  options.worst_folder, read);
+  }
   if (options.layer_pictures > 0) compare_layers(options, callbacks, target, report);
   return report;
 }

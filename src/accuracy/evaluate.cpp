@@ -30,19 +30,6 @@ struct Label {
   std::vector<std::uint8_t> classes;  ///< of a picture with a palette
 };
 
-fs::path label_of(const fs::path& folder, const fs::path& picture) {
-  std::error_code error;
-  fs::path found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.is_regular_file(error) && entry.path().stem() == picture.stem()) found = entry.path();
-  if (error) throw Error(ErrorCode::io, folder.string() + ": cannot read the labels: " + error.message());
-  if (found.empty())
-    throw Error(ErrorCode::not_found,
-                fmt::format("{}: no label for {}: there is no file {}.*", folder.string(),
-                            picture.filename().string(), picture.stem().string()));
-  return found;
-}
-
 media::FramePtr decoded(media::Source& source) {
   media::Decoder decoder(source.video());
   while (true) {
@@ -164,7 +151,7 @@ EvaluateReport run_evaluate(const EvaluateOptions& options, const JobCallbacks& 
   Summary all;
   bool classes = true;
   for (const fs::path& picture : pictures) {
-    const Label label = read_label(label_of(options.labels, picture));
+    const Label label = read_label(pipeline::label_file(options.labels, picture));
     classes = classes && !label.classes.empty();
     job.input = picture;
     const fs::path output = folder.path() / "mask.npy";

@@ -72,8 +72,8 @@ media::FramePtr panels_of(const AVFrame& colours, MaskView reference, MaskView o
 
 std::vector<fs::path> write_worst(const JobOptions& job, const JobCallbacks& callbacks,
                                   const compiler::Target& target, std::span<const std::int64_t> frames,
-                                  const MaskArray& reference, const MaskArray& other,
-                                  const fs::path& folder) {
+                                  const MaskArray& reference, const MaskArray& other, const fs::path& folder,
+                                  const std::vector<fs::path>& read) {
   std::vector<fs::path> paths;
   if (frames.empty()) return paths;
   media::Source source(job.input, pipeline::source_options(job, callbacks.cancel));
@@ -98,7 +98,7 @@ std::vector<fs::path> write_worst(const JobOptions& job, const JobCallbacks& cal
       const media::FramePtr colours = upright_colours(format, *frame);
       const fs::path path =
           folder / fmt::format("worst-{}-frame-{:06}.png", found - frames.begin() + 1, number);
-      media::OutputFile file(path, {.overwrite = true, .protect = {job.input, job.model}});
+      media::OutputFile file(path, {.overwrite = true, .protect = read});
       media::write_still(file, media::StillKind::png,
                          *panels_of(*colours, reference.at(number), other.at(number)), 100);
       file.commit();

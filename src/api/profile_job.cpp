@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/outputs.h"
 #include "job_network.h"
 #include "pipeline/job.h"
 #include "platform/thread_pool.h"
@@ -53,6 +54,10 @@ void check(const ProfileOptions& profile, const JobOptions& job) {
     if (value < 0)
       throw Error(ErrorCode::invalid_argument, fmt::format("{} {} is not a number of frames", name, value));
   }
+  std::vector<NamedOutput> outputs = {{job.output, "the job's result"}, {job.mask_output, "mask output"}};
+  for (const char* name : profile::kReportNames)
+    outputs.push_back({profile.folder / name, fmt::format("the profile's {}", name)});
+  require_apart(outputs);
   const std::vector<std::filesystem::path> protect = pipeline::files_to_protect(job);
   for (const char* name : profile::kReportNames) {
     std::error_code none;

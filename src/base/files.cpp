@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/open_file.h"
 #include "saccade/error.h"
 
 namespace saccade {
@@ -50,7 +51,7 @@ bool write_all(int fd, std::span<const std::span<const std::byte>> pieces) {
 void write_into(const std::filesystem::path& path, std::span<const std::span<const std::byte>> pieces) {
   const bool standard = is_standard_output(path);
   if (standard) std::fflush(stdout);  // what was said before comes before
-  FileDescriptor file{standard ? ::dup(STDOUT_FILENO) : ::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  FileDescriptor file{standard ? ::dup(STDOUT_FILENO) : open_to_write(path)};
   if (file.fd < 0) throw_errno(path, "open for writing", errno);
   if (!write_all(file.fd, pieces)) throw_errno(path, "write", errno);
   const int fd = file.fd;

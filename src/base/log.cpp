@@ -3,8 +3,11 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+
+#include "base/log_topics.h"
 
 namespace saccade::log {
 
@@ -29,6 +32,15 @@ spdlog::logger& logger() {
 }
 
 }  // namespace
+
+std::string_view unknown_topic(std::string_view list) noexcept {
+  while (!list.empty()) {
+    const std::string_view topic = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(topic.size() + 1, list.size()));
+    if (!topic.empty() && std::find(kTopics.begin(), kTopics.end(), topic) == kTopics.end()) return topic;
+  }
+  return "";
+}
 
 bool enabled(std::string_view topic) {
   const std::string& list = topics();

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "base/files.h"
+#include "base/open_file.h"
 #include "media/address.h"
 #include "media/temporary.h"
 
@@ -65,7 +66,7 @@ InputFile::InputFile(const std::filesystem::path& path, const std::atomic<bool>*
     : name_(path.string()), cancel_(cancel) {
   if (path.empty()) throw Error(ErrorCode::invalid_argument, "the input's name is empty");
   if (is_address(path.string())) return;
-  fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = path == "-" ? ::dup(STDIN_FILENO) : open_to_read(path);
   if (fd_ < 0) fail(path, "cannot open", errno);
   try {
     struct stat info {};
@@ -212,7 +213,7 @@ OutputFile::OutputFile(const std::filesystem::path& path, OutputFileOptions opti
   const bool exists = !standard && ::stat(path_.c_str(), &info) == 0;
   regular_ = !standard && (!exists || S_ISREG(info.st_mode));
   if (!regular_) {
-    fd_ = standard ? ::dup(STDOUT_FILENO) : ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    fd_ = standard ? ::dup(STDOUT_FILENO) : open_to_write(path_, options_.cancel);
     if (fd_ < 0) fail(path_, "cannot open for writing", errno);
     if (options_.spool) {
       std::error_code none;

@@ -84,6 +84,8 @@ struct OutputFileOptions {
   /// What goes to a pipe, device or standard output waits in a temporary file until commit(), so that it can
   /// be changed.
   bool spool = false;
+  /// Where a pipe waits for its reader: what ends the wait.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 /// Which file it is, whatever its name.
@@ -103,7 +105,7 @@ void sync_folder(const std::filesystem::path& folder);
 class OutputFile {
  public:
   /// Throws Error(invalid_argument) if the target exists without `overwrite` or is a protected file, Error(io
-  /// | not_found) if it cannot be written.
+  /// | not_found) if it cannot be written, Error(interrupted).
   OutputFile(const std::filesystem::path& path, OutputFileOptions options);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

@@ -162,7 +162,13 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
                             "video itself",
                             path.string(), format->long_name != nullptr ? format->long_name : format->name));
   }
+  // What came until then need not look like anything.
+  const auto require_going = [&] {
+    if (file_.stopped())
+      throw Error(ErrorCode::interrupted, path.string() + ": interrupted before it could be opened");
+  };
   try {
+    require_going();
     require_possible(format);
   } catch (...) {
     avformat_free_context(raw);
@@ -181,6 +187,7 @@ Source::Source(const std::filesystem::path& name, const SourceOptions& options)
   if (const int code = avformat_open_input(&raw, address.c_str(), format, demuxer_options.address());
       code < 0) {  // frees `raw` itself
     file_.require_harmless();
+    require_going();
     if (code == AVERROR_INVALIDDATA) {
       const std::string said = take_log();
       throw Error(ErrorCode::media, path.string() + ": is not a video or picture that can be read" +

@@ -11,6 +11,8 @@
 
 #include "base/counted.h"
 #include "base/files.h"
+#include "base/job_limits.h"
+#include "base/outputs.h"
 #include "media/encoder.h"
 #include "media/still.h"
 #include "pipeline/job_state.h"
@@ -24,8 +26,7 @@ namespace saccade {
 
 namespace {
 
-constexpr int kMostPartSide = 16384, kMostWindows = 256;
-constexpr double kMostOverlap = 0.95;
+using namespace job_limits;
 constexpr std::array<std::pair<Effect, const char*>, 5> kEffects = {{{Effect::remove, "remove"},
                                                                      {Effect::blur, "blur"},
                                                                      {Effect::replace, "replace"},
@@ -68,10 +69,6 @@ std::optional<Effect> parse_effect(std::string_view text) noexcept {
 namespace saccade::pipeline {
 
 namespace {
-
-constexpr int kMaxThreads = 1024;
-constexpr int kMaxTokens = 4096;
-constexpr double kMaxSeconds = 1e9;
 
 std::int64_t peak_memory() {
   rusage usage{};
@@ -199,14 +196,6 @@ std::vector<std::filesystem::path> files_to_protect(const JobOptions& options) {
   return files;
 }
 
-/// One name for a file or folder that need not exist yet.
-std::filesystem::path plain_name(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::path plain = std::filesystem::weakly_canonical(std::filesystem::absolute(path), error);
-  if (error) plain = path.lexically_normal();
-  return plain.has_filename() ? plain : plain.parent_path();
-}
-
 void require_masks_for_depth(const JobOptions& options, bool bare_masks) {
   require(options.mask_depth == 8 || bare_masks || !options.mask_output.empty(),
           fmt::format("a mask depth of {} has no use: no masks are written but as a video's pictures; name a "
@@ -224,10 +213,12 @@ void check_options(const JobOptions& options) {
           fmt::format("opacity {} is out of range 0 to 1", options.opacity));
   require(!options.threshold || (*options.threshold >= 0 && *options.threshold <= 1),
           fmt::format("threshold {} is out of range 0 to 1", options.threshold.value_or(0)));
-  require(std::isfinite(options.feather) && options.feather >= 0,
-          fmt::format("feather {} is not a distance in pixels", options.feather));
-  require(std::isfinite(options.refine),
-          fmt::format("refine {} is not a distance in pixels", options.refine));
+  require(options.feather >= 0 && options.feather <= kMostFeather,
+          fmt::format("feather {} is out of range 0 to {} pixels", options.feather, kMostFeather));
+  require(options.refine == 0 || (std::isfinite(options.refine) && options.refine < 0) ||
+              (options.refine >= kLeastRefine && options.refine <= kMostRefine),
+          fmt::format("refine {} is neither 0 nor a radius of {} to {} pixels", options.refine, kLeastRefine,
+                      kMostRefine));
   require(!options.tile || !options.window,
           "tiles and windows are two ways to do one thing: choose one of them");
   for (const std::optional<int>& side : {options.tile, options.window})
@@ -238,17 +229,18 @@ void check_options(const JobOptions& options) {
           fmt::format("window overlap {} is out of range 0 to {}", options.window_overlap, kMostOverlap));
   require(options.window_batch >= 1 && options.window_batch <= kMostWindows,
           fmt::format("a window batch of {} is out of range 1 to {}", options.window_batch, kMostWindows));
-  require(std::isfinite(options.grow), fmt::format("grow {} is not a distance in pixels", options.grow));
-  require(options.threads >= 0 && options.threads <= kMaxThreads,
-          fmt::format("threads {} is out of range 0 to {}", options.threads, kMaxThreads));
-  require(options.streams >= 0 && options.streams <= kMaxThreads,
-          fmt::format("streams {} is out of range 0 to {}", options.streams, kMaxThreads));
-  require(options.tokens >= 0 && options.tokens <= kMaxTokens,
-          fmt::format("tokens {} is out of range 0 to {}", options.tokens, kMaxTokens));
-  require(options.encoder_threads >= 0 && options.encoder_threads <= kMaxThreads,
-          fmt::format("encoder threads {} is out of range 0 to {}", options.encoder_threads, kMaxThreads));
-  require(options.decoder_threads >= 0 && options.decoder_threads <= kMaxThreads,
-          fmt::format("decoder threads {} is out of range 0 to {}", options.decoder_threads, kMaxThreads));
+  require(std::abs(options.grow) <= kMostGrow,
+          fmt::format("grow {} is out of range {} to {} pixels", options.grow, -kMostGrow, kMostGrow));
+  require(options.threads >= 0 && options.threads <= kMostThreads,
+          fmt::format("threads {} is out of range 0 to {}", options.threads, kMostThreads));
+  require(options.streams >= 0 && options.streams <= kMostThreads,
+          fmt::format("streams {} is out of range 0 to {}", options.streams, kMostThreads));
+  require(options.tokens >= 0 && options.tokens <= kMostTokens,
+          fmt::format("tokens {} is out of range 0 to {}", options.tokens, kMostTokens));
+  require(options.encoder_threads >= 0 && options.encoder_threads <= kMostThreads,
+          fmt::format("encoder threads {} is out of range 0 to {}", options.encoder_threads, kMostThreads));
+  require(options.decoder_threads >= 0 && options.decoder_threads <= kMostThreads,
+          fmt::format("decoder threads {} is out of range 0 to {}", options.decoder_threads, kMostThreads));
   require(options.max_mask_change >= 0 && options.max_mask_change <= 1,
           fmt::format("a change of masks of {} is no share, 0 to 1", options.max_mask_change));
   require(!options.max_miou_drop || std::isfinite(*options.max_miou_drop),
@@ -269,16 +261,11 @@ void check_options(const JobOptions& options) {
   require(options.mask_depth == 1 || options.mask_depth == 8 || options.mask_depth == 16,
           fmt::format("mask depth {} is none of 1, 8 and 16", options.mask_depth));
   require_masks_for_depth(options, options.effect == Effect::mask);
-  std::error_code ignored;
-  require(options.mask_output.empty() ||
-              (plain_name(options.mask_output) != plain_name(options.output) &&
-               !std::filesystem::equivalent(options.mask_output, options.output, ignored)),
-          fmt::format("{}: output and mask output are the same file", options.mask_output.string()));
-  require(!media::is_standard_stream(options.mask_output) || !media::is_standard_stream(options.output),
-          "output and mask output are both standard output; only one of them can be");
-  require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMaxSeconds,
-          fmt::format("start {} is out of range 0 to {} seconds", options.start, kMaxSeconds));
-  require(!options.duration || (*options.duration > 0 && *options.duration <= kMaxSeconds),
+  require_apart(
+      std::array{NamedOutput{options.output, "output"}, NamedOutput{options.mask_output, "mask output"}});
+  require(std::isfinite(options.start) && options.start >= 0 && options.start <= kMostSeconds,
+          fmt::format("start {} is out of range 0 to {} seconds", options.start, kMostSeconds));
+  require(!options.duration || (*options.duration > 0 && *options.duration <= kMostSeconds),
           fmt::format("duration {} is not a number of seconds above 0", options.duration.value_or(0)));
   require(!options.frames || *options.frames > 0,
           fmt::format("{} is not a number of frames above 0", options.frames.value_or(0)));
@@ -318,14 +305,15 @@ void check_options(const JobOptions& options) {
 FrameOutputOptions frame_output_options(const JobState& state, const std::filesystem::path& path,
                                         const OutputRequest& request, bool many) {
   const JobOptions& options = state.options;
-  return {.path = path,
-          .input = options.input,
-          .request = request,
-          .sequence = options.sequence && request.form == OutputForm::pictures,
-          .depth = options.mask_depth,
-          .many = many,
-          .quality = options.jpeg_quality,
-          .file = {options.overwrite, state.protect}};
+  return {
+      .path = path,
+      .input = options.input,
+      .request = request,
+      .sequence = options.sequence && request.form == OutputForm::pictures,
+      .depth = options.mask_depth,
+      .many = many,
+      .quality = options.jpeg_quality,
+      .file = {.overwrite = options.overwrite, .protect = state.protect, .cancel = state.callbacks.cancel}};
 }
 
 void commit(JobState& state, FrameOutput& output) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/counted.h"
 #include "platform/machine.h"
 #include "platform/thread_pool.h"
 #include "saccade/error.h"
@@ -123,12 +124,15 @@ Concurrency fit_concurrency(const MemoryNeeds& needs, Concurrency wanted, std::i
       if (needs.with({streams, tokens}).total() <= bound) return {streams, tokens};
     }
   }
+  const auto text = [](std::int64_t bytes) {
+    constexpr std::int64_t kMega = 1'000'000;
+    return bytes < kMega ? counted(bytes, "byte")
+                         : fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
+  };
   throw Error(
       ErrorCode::limit,
-      fmt::format("one picture at a time takes {:.0f} MB of memory, {:.0f} MB of it before the first; "
-                  "the bound is {:.0f} MB",
-                  static_cast<double>(needs.with({1, 1}).total()) / 1e6,
-                  static_cast<double>(needs.before) / 1e6, static_cast<double>(bound) / 1e6));
+      fmt::format("one picture at a time takes {} of memory, {} of it before the first; the bound is {}",
+                  text(needs.with({1, 1}).total()), text(needs.before), text(bound)));
 }
 
 }  // namespace saccade::pipeline

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/files.h"
 #include "media/convert.h"
 #include "media/decoder.h"
 #include "media/source.h"
@@ -159,16 +160,29 @@ std::vector<SampledPicture> sample_pictures(const PictureSource& source, std::si
   return pictures;
 }
 
+fs::path label_file(const fs::path& folder, const fs::path& picture) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
+    if (entry.is_regular_file(error) && entry.path().stem() == picture.stem() &&
+        !same_file(entry.path(), picture))
+      found.push_back(entry.path());
+  if (error) throw Error(ErrorCode::io, folder.string() + ": cannot read the labels: " + error.message());
+  if (found.empty())
+    throw Error(ErrorCode::not_found,
+                fmt::format("{}: no label for {}: there is no file {}.*", folder.string(),
+                            picture.filename().string(), picture.stem().string()));
+  if (found.size() == 1) return found.front();
+  std::sort(found.begin(), found.end());
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("{}: which label is that of {}, {} or {}?", folder.string(), picture.filename().string(),
+                  found[0].filename().string(), found[1].filename().string()));
+}
+
 std::vector<std::int32_t> read_labels(const fs::path& folder, const fs::path& picture, int width, int height,
                                       bool binary) {
-  std::error_code error;
-  fs::path file;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (entry.is_regular_file(error) && entry.path().stem() == picture.stem()) file = entry.path();
-  if (file.empty())
-    throw Error(ErrorCode::not_found,
-                fmt::format("{}: no labels for {}: there is no file {}.*", folder.string(),
-                            picture.filename().string(), picture.stem().string()));
+  const fs::path file = label_file(folder, picture);
   media::Source source(file);
   media::Decoder decoder(source.video());
   const media::FramePtr frame = next_picture(source, decoder);

@@ -39,9 +39,13 @@ std::vector<SampledPicture> sample_pictures(const PictureSource& source, std::si
                                             const InputSpec& input, int width, int height, const Shape& shape,
                                             Isa isa);
 
+/// The file of a picture's stem in a folder, which is not the picture itself. Throws Error(not_found | io),
+/// or Error(invalid_argument) where there are several.
+std::filesystem::path label_file(const std::filesystem::path& folder, const std::filesystem::path& picture);
+
 /// True labels for a picture: the file of its stem in `folder`, brought to a size by taking the nearest
 /// pixel. Indices of a palette and grey values are classes, 255 is none; with `binary`, white (or 1) on
-/// black. Throws Error(not_found | media).
+/// black. Throws as label_file, and Error(media).
 std::vector<std::int32_t> read_labels(const std::filesystem::path& folder,
                                       const std::filesystem::path& picture, int width, int height,
                                       bool binary);

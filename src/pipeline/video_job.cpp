@@ -44,7 +44,10 @@ class VideoJob : public FrameWork {
   void encode(Token& token) override;
 
  private:
-  media::OutputFileOptions output_options() const { return {state_.options.overwrite, state_.protect}; }
+  media::OutputFileOptions output_options() const {
+    return {
+        .overwrite = state_.options.overwrite, .protect = state_.protect, .cancel = state_.callbacks.cancel};
+  }
   void open_output();
   void read_first_frame();
   void plan_pictures();

@@ -28,6 +28,16 @@ std::string commands_of(const Setting& setting) {
   return text;
 }
 
+/// YAML reads 8 as a number and off as a word; JSON's editors know both.
+Json words_schema(const Setting& setting) {
+  Json values = Json::array();
+  for (const std::string& word : words_of(setting)) {
+    values.push_back(word);
+    if (word.find_first_not_of("0123456789") == std::string::npos) values.push_back(std::stoi(word));
+  }
+  return {{"enum", values}};
+}
+
 Json number_schema(const Setting& setting) {
   Json schema = {{"type", setting.kind == Kind::integer ? "integer" : "number"}};
   const auto bound = [&](const char* key, double value) {
@@ -41,17 +51,7 @@ Json number_schema(const Setting& setting) {
   bound("minimum", setting.low);
   bound("maximum", setting.high);
   if (setting.words.empty()) return schema;
-  return {{"anyOf", {{{"enum", words_of(setting)}}, schema}}};
-}
-
-Json choice_schema(const Setting& setting) {
-  // YAML reads 8 as a number and off as a word; JSON's editors know both.
-  Json values = Json::array();
-  for (const std::string& word : words_of(setting)) {
-    values.push_back(word);
-    if (word.find_first_not_of("0123456789") == std::string::npos) values.push_back(std::stoi(word));
-  }
-  return {{"enum", values}};
+  return {{"anyOf", {words_schema(setting), schema}}};
 }
 
 Json value_schema(const Setting& setting) {
@@ -61,7 +61,7 @@ Json value_schema(const Setting& setting) {
     case Kind::flag:
       return {{"type", "boolean"}};
     case Kind::choice:
-      return choice_schema(setting);
+      return words_schema(setting);
     case Kind::integer:
     case Kind::number:
       return number_schema(setting);
@@ -71,7 +71,7 @@ Json value_schema(const Setting& setting) {
                 {{"type", "string"}, {"pattern", "^[0-9]+[KMGTkmgt]?$"}}}}};
     case Kind::time:
       return {{"anyOf",
-               {{{"type", "number"}, {"minimum", 0}},
+               {number_schema(setting),
                 {{"type", "string"}, {"pattern", "^([0-9]+:){0,2}[0-9]+([.][0-9]*)?$"}}}}};
     case Kind::pair:
       return {{"type", "string"}, {"pattern", "^[^=]+="}};

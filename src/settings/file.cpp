@@ -4,6 +4,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/files.h"
@@ -45,20 +46,11 @@ Values values_of(const YAML::Node& node, const std::string& where) {
 Values checked(const Setting& setting, const YAML::Node& node, const std::string& where) {
   Values values = values_of(node, where);
   if (!setting.many && values.size() != 1) refuse(where + ": expected one value");
-  if (setting.commas && node.IsScalar()) {
-    Values parts;
-    const std::string text = values.front();
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find(',', at), text.size());
-      parts.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-    values = std::move(parts);
-  }
+  if (setting.commas && node.IsScalar()) values = split_commas(node.Scalar());
   if (setting.kind == Kind::flag) {
-    bool on = false;
-    if (!YAML::convert<bool>::decode(node, on)) refuse(where + ": expected true or false");
-    return {on ? "true" : "false"};
+    const std::optional<bool> on = parse_flag(values.front());
+    if (!on) refuse(fmt::format("{}: '{}': expected true or false", where, values.front()));
+    return {*on ? "true" : "false"};
   }
   if (setting.kind == Kind::limit && (setting.commands & kRun) == 0) {
     // Limits of what is read may stand in a file that serves several commands.
@@ -71,6 +63,21 @@ Values checked(const Setting& setting, const YAML::Node& node, const std::string
     if (const std::string problem = problem_with(setting, value); !problem.empty())
       refuse(fmt::format("{}: {}", where, problem));
   return values;
+}
+
+/// Refuses what no command takes: a file may hold what only others know.
+void check_of_others(std::string_view name, const YAML::Node& node, const std::string& where) {
+  std::string problem;
+  for (const Setting& setting : table()) {
+    if (setting.name != name || !setting.in_files) continue;
+    try {
+      (void)checked(setting, node, where);
+      return;
+    } catch (const Error& error) {
+      if (problem.empty()) problem = error.what();
+    }
+  }
+  refuse(problem.empty() ? where + " cannot stand in a file" : problem);
 }
 
 }  // namespace
@@ -102,7 +109,10 @@ std::vector<FileEntry> parse_settings(const std::string& text, const std::string
     if (!seen.insert(key).second) refuse(where + " stands there twice");
     const Setting* setting = find(key, command);
     if (setting == nullptr && !is_known(key)) refuse(where + " is no setting" + suggestion(key, command));
-    if (setting == nullptr) continue;  // another command's
+    if (setting == nullptr) {
+      check_of_others(key, entry.second, where);
+      continue;
+    }
     if (!setting->in_files) refuse(where + " cannot stand in a file");
     if (entry.second.IsNull())
       refuse(where +

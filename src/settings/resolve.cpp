@@ -14,16 +14,7 @@ namespace saccade::settings {
 namespace {
 
 Values from_variable(const Setting& setting, const std::string& text) {
-  Values values;
-  if (setting.commas) {
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find(',', at), text.size());
-      values.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-  } else {
-    values.push_back(text);
-  }
+  Values values = setting.commas ? split_commas(text) : Values{text};
   // What is read elsewhere is checked there.
   if (setting.role != VariableRole::fills_in) return values;
   for (const std::string& value : values)

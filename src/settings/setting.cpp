@@ -54,6 +54,10 @@ std::string number_problem(const Setting& setting, std::string_view value) {
     number = whole_text_as<double>(value);
   }
   if (number && in_range(setting, *number)) return "";
+  const bool is_word = number && std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+                         return whole_text_as<double>(word) == number;  // "0.0" is "0"
+                       });
+  if (is_word) return "";
   std::string text =
       fmt::format("'{}' is not {}{}", value, whole ? "a whole number" : "a number", range_text(setting));
   if (!words.empty()) text += ", nor " + listed(words);
@@ -106,6 +110,27 @@ std::vector<std::string> words_of(const Setting& setting) {
   return words;
 }
 
+Values split_commas(std::string_view text) {
+  Values values;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    values.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return values;
+}
+
+std::optional<bool> parse_flag(std::string_view text) {
+  std::string word(text);
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const char* yes : {"true", "yes", "on", "y"})
+    if (word == yes) return true;
+  for (const char* no : {"false", "no", "off", "n"})
+    if (word == no) return false;
+  return std::nullopt;
+}
+
 double parse_time(std::string_view text) {
   const auto fail = [&] {
     return Error(ErrorCode::invalid_argument,
@@ -120,7 +145,8 @@ double parse_time(std::string_view text) {
     const char* last = text.data() + end;
     double value = -1;
     const auto [stop, error] = std::from_chars(text.data() + at, last, value, std::chars_format::fixed);
-    if (part >= kMostParts || error != std::errc{} || stop != last || !(value >= 0) || text[at] == '-')
+    if (part >= kMostParts || error != std::errc{} || stop != last || !(value >= 0) ||
+        !std::isfinite(value) || text[at] == '-')
       throw fail();
     const bool behind_colon = part > 0, before_colon = colon != std::string_view::npos;
     if ((behind_colon && value >= kSixty) || (before_colon && value != std::floor(value))) throw fail();
@@ -133,9 +159,9 @@ double parse_time(std::string_view text) {
 std::string problem_with(const Setting& setting, std::string_view value) {
   switch (setting.kind) {
     case Kind::text:
-      return "";
+      return value.empty() ? "has no value" : "";
     case Kind::flag:
-      return value == "true" || value == "false" ? "" : "expected true or false";
+      return value == "true" || value == "false" ? "" : fmt::format("'{}': expected true or false", value);
     case Kind::choice: {
       const std::vector<std::string> words = words_of(setting);
       if (std::find(words.begin(), words.end(), value) != words.end()) return "";
@@ -152,11 +178,12 @@ std::string problem_with(const Setting& setting, std::string_view value) {
     }
     case Kind::time:
       try {
-        (void)parse_time(value);
+        if (in_range(setting, parse_time(value))) return "";
+        return fmt::format("'{}' is not a time of {:.15g} to {:.15g} seconds", value, setting.low,
+                           setting.high);
       } catch (const Error& error) {
         return error.what();
       }
-      return "";
     case Kind::pair: {
       const std::size_t equals = value.find('=');
       return equals != std::string_view::npos && equals > 0 ? ""

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,8 +86,14 @@ bool is_known(std::string_view name) noexcept;
 
 std::vector<std::string> words_of(const Setting& setting);
 
+/// The values of one text with commas; "" between two of them is a value too.
+Values split_commas(std::string_view text);
+
 /// What is wrong with a value, as the end of a sentence that begins with the setting; "" if nothing is.
 std::string problem_with(const Setting& setting, std::string_view value);
+
+/// true, yes, on and y, or false, no, off and n, whatever their case; nothing for any other word.
+std::optional<bool> parse_flag(std::string_view text);
 
 /// Seconds from "12.5", "1:02" or "1:02:03.5". Throws Error(invalid_argument).
 double parse_time(std::string_view text);

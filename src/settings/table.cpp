@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/job_limits.h"
 #include "platform/machine.h"
 #include "saccade/error.h"
 #include "settings/limit.h"
@@ -10,6 +11,8 @@
 namespace saccade::settings {
 
 namespace {
+
+using namespace job_limits;
 
 constexpr double kUp = std::numeric_limits<double>::infinity();
 constexpr std::uint8_t kAll = kRun | kInfer | kBench;
@@ -86,6 +89,8 @@ constexpr Setting kTable[] = {
      .section = Section::input,
      .doc = "Where in the input to begin: seconds or hours:minutes:seconds",
      .fallback = "0",
+     .low = 0,
+     .high = kMostSeconds,
      .value_name = "TIME",
      .apply = [](Job& job, const V& v) { job.start = parse_time(v.back()); }},
     {.name = "duration",
@@ -93,6 +98,8 @@ constexpr Setting kTable[] = {
      .section = Section::input,
      .doc = "How much of the input to take",
      .fallback_note = "all",
+     .low = 0.001,
+     .high = kMostSeconds,
      .value_name = "TIME",
      .apply = [](Job& job, const V& v) { job.duration = parse_time(v.back()); }},
     {.name = "frames",
@@ -222,7 +229,7 @@ constexpr Setting kTable[] = {
      .section = Section::output,
      .doc = "Length of the parts of a resumable run",
      .fallback = "10",
-     .low = 0,
+     .low = 0.001,
      .high = kUp,
      .value_name = "S",
      .apply = [](Job& job, const V& v) { job.segment_seconds = as_number(v.back()); }},
@@ -283,7 +290,7 @@ constexpr Setting kTable[] = {
      .doc = "Softening of the mask's edge, in pixels",
      .fallback = "0",
      .low = 0,
-     .high = 1e6,
+     .high = kMostFeather,
      .value_name = "PX",
      .apply = [](Job& job, const V& v) { job.feather = static_cast<float>(as_number(v.back())); }},
     {.name = "grow",
@@ -291,8 +298,8 @@ constexpr Setting kTable[] = {
      .section = Section::effect,
      .doc = "Pixels by which the mask grows, or shrinks if negative",
      .fallback = "0",
-     .low = -1e6,
-     .high = 1e6,
+     .low = -kMostGrow,
+     .high = kMostGrow,
      .value_name = "PX",
      .apply = [](Job& job, const V& v) { job.grow = static_cast<float>(as_number(v.back())); }},
     {.name = "refine",
@@ -300,9 +307,9 @@ constexpr Setting kTable[] = {
      .section = Section::effect,
      .doc = "Let the mask's edges follow the picture's: radius in pixels, or auto",
      .fallback = "0",
-     .words = "auto",
-     .low = 0,
-     .high = 1e6,
+     .words = "auto|0",
+     .low = kLeastRefine,
+     .high = kMostRefine,
      .value_name = "PX|auto",
      .apply =
          [](Job& job, const V& v) {
@@ -316,7 +323,7 @@ constexpr Setting kTable[] = {
      .fallback_note = "off",
      .words = "auto|off",
      .low = 1,
-     .high = 16384,
+     .high = kMostPartSide,
      .value_name = "PX|auto|off",
      .apply = [](Job& job, const V& v) { job.tile = as_side(v.back()); }},
     {.name = "window",
@@ -327,7 +334,7 @@ constexpr Setting kTable[] = {
      .fallback_note = "off",
      .words = "auto|off",
      .low = 1,
-     .high = 16384,
+     .high = kMostPartSide,
      .value_name = "PX|auto|off",
      .apply = [](Job& job, const V& v) { job.window = as_side(v.back()); }},
     {.name = "window-overlap",
@@ -336,7 +343,7 @@ constexpr Setting kTable[] = {
      .doc = "Least share of a window that the next one sees too, 0 to 0.95",
      .fallback = "0.5",
      .low = 0,
-     .high = 0.95,
+     .high = kMostOverlap,
      .value_name = "F",
      .apply = [](Job& job, const V& v) { job.window_overlap = as_number(v.back()); }},
     {.name = "window-batch",
@@ -345,7 +352,7 @@ constexpr Setting kTable[] = {
      .doc = "Windows that the network works on at once, where it can",
      .fallback = "1",
      .low = 1,
-     .high = 256,
+     .high = kMostWindows,
      .value_name = "N",
      .apply = [](Job& job, const V& v) { job.window_batch = as_int(v.back()); }},
     {.name = "decontaminate",
@@ -537,7 +544,7 @@ constexpr Setting kTable[] = {
      .doc = "CPU threads for all stages together",
      .fallback_note = "all that are granted",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N",
      .variable = "SACCADE_THREADS",
      .apply = [](Job& job, const V& v) { job.threads = as_int(v.back()); }},
@@ -548,7 +555,7 @@ constexpr Setting kTable[] = {
      .doc = "Threads that share the work",
      .fallback = "1",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N",
      .variable = "SACCADE_THREADS"},
     {.name = "threads",
@@ -558,7 +565,7 @@ constexpr Setting kTable[] = {
      .doc = "Numbers of threads, interleaved: 1,2",
      .fallback = "1",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N",
      .many = true,
      .commas = true,
@@ -578,7 +585,7 @@ constexpr Setting kTable[] = {
      .doc = "Pictures of a video that are worked on at once; threads divided by it share each",
      .fallback_note = "by the mode",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N",
      .apply = [](Job& job, const V& v) { job.streams = as_int(v.back()); }},
     {.name = "tokens",
@@ -587,7 +594,7 @@ constexpr Setting kTable[] = {
      .doc = "Pictures of a video between decoder and encoder, which bounds the job's memory",
      .fallback_note = "streams and 2",
      .low = 1,
-     .high = 4096,
+     .high = kMostTokens,
      .value_name = "N",
      .apply = [](Job& job, const V& v) { job.tokens = as_int(v.back()); }},
     {.name = "encoder-threads",
@@ -596,7 +603,7 @@ constexpr Setting kTable[] = {
      .doc = "Threads of the video encoder",
      .fallback_note = "as threads, or as the encoder finds good",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N",
      .apply = [](Job& job, const V& v) { job.encoder_threads = as_int(v.back()); }},
     {.name = "max-process-memory",
@@ -623,7 +630,7 @@ constexpr Setting kTable[] = {
      .doc = "Files that are worked on at once",
      .fallback_note = "as many as there are threads for pictures, one for every four for videos",
      .low = 1,
-     .high = 1024,
+     .high = kMostThreads,
      .value_name = "N"},
 
     // The encoder.
@@ -696,6 +703,8 @@ constexpr Setting kTable[] = {
      .section = Section::tuning,
      .doc = "How long that search may take",
      .fallback = "60",
+     .low = 0,
+     .high = kMostSeconds,
      .value_name = "TIME"},
     {.name = "target-fps",
      .kind = Kind::number,

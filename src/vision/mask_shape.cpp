@@ -1,10 +1,12 @@
 #include "vision/mask_shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string>
 
+#include "base/job_limits.h"
 #include "saccade/error.h"
 #include "vision/kernels/kernel_tables.h"
 
@@ -12,7 +14,7 @@ namespace saccade::vision {
 
 namespace {
 
-constexpr float kMaxGrow = 256, kMaxFeather = 128;
+using job_limits::kMostFeather, job_limits::kMostGrow;
 constexpr int kTapBits = 14;
 
 // The kernels of one sample type.
@@ -66,12 +68,12 @@ std::vector<std::uint32_t> gaussian_taps(double sigma) {
 }  // namespace
 
 MaskShape::MaskShape(float grow, float feather, Isa isa) {
-  if (!(std::abs(grow) <= kMaxGrow))
+  if (!(std::abs(grow) <= kMostGrow))
     throw Error(ErrorCode::invalid_argument,
-                "grow of " + std::to_string(grow) + " pixels: must be within -256 and 256");
-  if (!(feather >= 0 && feather <= kMaxFeather))
+                fmt::format("grow of {} pixels: must be within {} and {}", grow, -kMostGrow, kMostGrow));
+  if (!(feather >= 0 && feather <= kMostFeather))
     throw Error(ErrorCode::invalid_argument,
-                "feather of " + std::to_string(feather) + " pixels: must be within 0 and 128");
+                fmt::format("feather of {} pixels: must be within 0 and {}", feather, kMostFeather));
   kernels_ = &mask_kernels(isa);
   erode_ = grow < 0;
   const double radius = std::abs(grow);

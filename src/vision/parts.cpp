@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/job_limits.h"
 #include "saccade/error.h"
 
 namespace saccade::vision {
@@ -14,7 +15,7 @@ namespace {
 
 /// Standard deviation of a window's weights, as a share of its size.
 constexpr double kSigma = 1.0 / 8;
-constexpr double kMostOverlap = 0.95;
+using job_limits::kMostOverlap;
 
 int rounded_up(int value, int multiple) noexcept { return (value + multiple - 1) / multiple * multiple; }
 

@@ -1,11 +1,13 @@
 #include "vision/refine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string>
 #include <utility>
 
+#include "base/job_limits.h"
 #include "saccade/error.h"
 #include "vision/kernels/kernel_tables.h"
 
@@ -13,7 +15,7 @@ namespace saccade::vision {
 
 namespace {
 
-constexpr float kMaxRadius = 128;
+using job_limits::kLeastRefine, job_limits::kMostRefine;
 /// Added to the variance of luma (0..1): contrasts below its root count as flat. It bounds slopes to 1 / (4 *
 /// root), which is what the fixed-point numbers are made for.
 constexpr float kSmoothness = 4e-4f;
@@ -21,7 +23,7 @@ constexpr int kBlock = 64;  // pixels that are worked on, or left alone, togethe
 constexpr int kCells = kBlock / kRefineCell;
 constexpr int kMargin = 64;  // values that kernels may read behind a row
 constexpr int kLead = 32;    // cells before a row: the largest radius
-static_assert(kMaxRadius / kRefineCell <= kLead);
+static_assert(kMostRefine / kRefineCell <= kLead);
 
 std::size_t padded(int n) noexcept { return (static_cast<std::size_t>(n) + 31) / 32 * 32; }
 
@@ -99,9 +101,10 @@ MaskRefiner::MaskRefiner(const PictureSpec& picture, float radius, Isa isa)
       radius_(std::max(1, static_cast<int>(std::lround(radius / kRefineCell)))),
       across_(picture.width, cells_x_, 1.0 / kRefineCell),
       down_(picture.height, cells_y_, 1.0 / kRefineCell) {
-  if (!(radius >= 1 && radius <= kMaxRadius))
+  if (!(radius >= kLeastRefine && radius <= kMostRefine))
     throw Error(ErrorCode::invalid_argument,
-                "refinement over " + std::to_string(radius) + " pixels: must be within 1 and 128");
+                fmt::format("refinement over {} pixels: must be within {} and {}", radius, kLeastRefine,
+                            kMostRefine));
 }
 
 const std::uint8_t* MaskRefiner::guide(const ConstPictureView& picture, int y,

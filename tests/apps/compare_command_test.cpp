@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "media/clips.h"
@@ -128,6 +129,82 @@ TEST_F(CompareCommand, MistakesAreNamed) {
   refused({"--with", "stream=7"}, "stream", 1);
 }
 
+TEST_F(CompareCommand, WhatHasNoUseIsRefused) {
+  const auto at = [&](const char* name) { return (scratch / name).string(); };
+  const std::vector<std::vector<std::string>> useless = {{"--mask-output", at("zz.mkv")},
+                                                         {"--encoder", "nope"},
+                                                         {"--preset", "zz"},
+                                                         {"--encoder-option", "a=b"},
+                                                         {"--crf", "12"},
+                                                         {"--resumable"},
+                                                         {"--sequence"},
+                                                         {"--output-format", "png"},
+                                                         {"--effect", "blur"},
+                                                         {"--strength", "3"},
+                                                         {"--jpeg-quality", "50"},
+                                                         {"--mask-depth", "16"},
+                                                         {"--dry-run"},
+                                                         {"--jobs", "2"},
+                                                         {"--recursive"},
+                                                         {"--detect-bottlenecks"},
+                                                         {"--segment-seconds", "3"},
+                                                         {"--background", "#fff"},
+                                                         {"--encoder-threads", "2"}};
+  for (const std::vector<std::string>& more : useless) {
+    std::vector<std::string> compare{"compare", clip.string(), "--model",  model.string(),
+                                     "--with",  "threads=1",   "--frames", "2"};
+    std::vector<std::string> evaluate{"evaluate",     clip.string(), "--model",
+                                      model.string(), "--labels",    at("")};
+    for (std::vector<std::string> arguments : {compare, evaluate}) {
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const testing::Result result = run(arguments);
+      EXPECT_EQ(result.code, 2) << result.err;
+      EXPECT_THAT(result.err, HasSubstr(more.front() + " has no use here"));
+    }
+    compare[5] = more.front().substr(2) + "=" + (more.size() > 1 ? more[1] : "true");
+    const testing::Result with = run(compare);
+    EXPECT_EQ(with.code, 2) << with.err;
+    EXPECT_THAT(with.err, HasSubstr("--with " + compare[5]));
+  }
+  for (const char* with : {"output=x.mp4", "overwrite=true"})
+    EXPECT_EQ(run({"compare", clip.string(), "--model", model.string(), "--with", with}).code, 2) << with;
+  const testing::Result twice =
+      run({"compare", clip.string(), "--model", model.string(), "--with", "grow=1", "--with", "grow=2"});
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--with grow is said twice"));
+  EXPECT_EQ(
+      run({"evaluate", clip.string(), "--model", model.string(), "--labels", at(""), "-o", at("x")}).code, 2);
+  EXPECT_EQ(run({"profile", clip.string(), "-o", at("p"), "--model", model.string(), "--jobs", "2"}).code, 2);
+  EXPECT_EQ(run({"optimize", clip.string(), "-o", at("s.yaml"), "--model", model.string(), "--dry-run"}).code,
+            2);
+  // A file may hold them for run.
+  std::ofstream(at("run.yaml")) << "encoder: libx264\ncrf: 12\neffect: blur\n";
+  EXPECT_EQ(compared({"--with", "threads=1", "--frames", "2", "--no-layers", "--config", at("run.yaml"),
+                      "--with", "limit=nodes=1000", "--with", "limit=rank=6"})["frames"],
+            2);
+  EXPECT_THAT(scratch.names(), ::testing::ElementsAre("clip.mp4", "model.onnx", "run.yaml"));
+}
+
+TEST_F(CompareCommand, NoPictureReplacesAFileThatIsReadAndNoEmptyFolderIsLeft) {
+  const auto folder = scratch / "worst", settings = folder / "worst-mine.yaml";
+  std::filesystem::create_directory(folder);
+  std::ofstream(settings) << "threads: 1\n";
+  const testing::Result result =
+      run({"compare", clip.string(), "--model", model.string(), "--with", "threads=2", "--frames", "1",
+           "--config", settings.string(), "--overwrite", "-o", folder.string()});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("which is read"));
+  EXPECT_EQ(testing::content(settings), "threads: 1\n");
+  // It fails for want of such a stream, with its folder made.
+  for (const char* command : {"compare", "profile"}) {
+    std::vector<std::string> arguments{command,    clip.string(), "--model", model.string(),
+                                       "--stream", "9",           "-o",      (scratch / "new/one").string()};
+    if (std::string(command) == "compare") arguments.insert(arguments.end(), {"--with", "threads=1"});
+    EXPECT_EQ(run(arguments).code, 1);
+    EXPECT_FALSE(std::filesystem::exists(scratch / "new")) << command;
+  }
+}
+
 TEST_F(CompareCommand, WhatIsLeftOutOfAFolderIsTold) {
   const auto videos = scratch / "videos", both = scratch / "both";
   for (const auto& folder : {videos, both}) {
@@ -199,6 +276,18 @@ TEST_F(CompareCommand, MasksAreEvaluatedBesideLabels) {
   EXPECT_EQ(size.code, 1);
   EXPECT_THAT(size.err, HasSubstr("is 60x40, its label 20x20"));
   EXPECT_EQ(run({"evaluate", pictures.string(), "--model", model.string()}).code, 2);
+  // A picture is no label of itself, and of two files neither is taken.
+  std::filesystem::copy_file(labels / "p2.png", pictures / "p2.bmp");
+  std::vector<std::string> own{
+      "evaluate", (pictures / "p2.png").string(), "--labels", pictures.string(), "--model", model.string(),
+      "--json"};
+  testing::Result result = run(own);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["all"]["iou"], 1.0);
+  std::filesystem::copy_file(labels / "p2.png", pictures / "p2.tiff");
+  result = run(own);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.err, HasSubstr("which label is that of p2.png, p2.bmp or p2.tiff?"));
 }
 
 }  // namespace

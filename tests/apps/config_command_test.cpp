@@ -3,13 +3,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <utility>
 
 #include "base/temporary_folder.h"
 #include "npy.h"
 #include "run_saccade.h"
+#include "settings/setting.h"
 #include "tiny_onnx.h"
 
 namespace saccade {
@@ -18,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct ConfigCommand : ::testing::Test {
   void SetUp() override {
@@ -34,6 +41,12 @@ struct ConfigCommand : ::testing::Test {
   testing::Result run(const std::vector<std::string>& arguments, const std::string& environment = "") const {
     return testing::run_saccade(folder, arguments, environment);
   }
+  const std::set<std::string> settings_of_run_ = [] {
+    std::set<std::string> names;
+    for (const settings::Setting& setting : settings::table())
+      if ((setting.commands & settings::kRun) != 0) names.emplace(setting.name);
+    return names;
+  }();
   TemporaryFolder scratch{"saccade-config."};
   fs::path folder = scratch.path();
 };
@@ -83,6 +96,120 @@ TEST_F(ConfigCommand, MistypedOptionsAndCommandsAreAnsweredWithTheNearest) {
   EXPECT_EQ(run({"cache"}).code, 2);
   EXPECT_EQ(run({"bnech", "x"}).code, 2);
   EXPECT_EQ(run({"run", "--zzzzzzzz"}).code, 2);
+}
+
+/// What --help lists: commands ("cache list" too), or the flags of one.
+std::vector<std::string> listed(const std::string& help, const std::string& from, const std::regex& line) {
+  std::vector<std::string> names;
+  std::istringstream lines(help.substr(std::min(help.find(from), help.size())));
+  std::smatch match;
+  for (std::string text; std::getline(lines, text);)
+    if (std::regex_search(text, match, line)) names.push_back(match[1]);
+  return names;
+}
+
+TEST_F(ConfigCommand, FlagsTakeWordsForTrueAndFalseAndNoOthers) {
+  const std::regex a_command("^  ([a-z]+) "), a_flag("^  (--[a-z-]+)(,--no-[a-z-]+[{]false[}])?( {2,}|$)");
+  std::vector<std::vector<std::string>> commands;
+  for (const std::string& name : listed(run({"--help"}).out, "Subcommands:", a_command)) {
+    commands.push_back({name});
+    for (const std::string& inner : listed(run({name, "--help"}).out, "Subcommands:", a_command))
+      commands.push_back({name, inner});
+  }
+  EXPECT_EQ(commands.size(), 17u);
+  int flags = 0;
+  for (const std::vector<std::string>& command : commands) {
+    std::vector<std::string> arguments = command;
+    arguments.push_back("--help");
+    for (const std::string& flag : listed(run(arguments).out, "Options:", a_flag)) {
+      ++flags;
+      const std::string word = flags % 2 == 0 ? "maybe" : "2";
+      arguments.back() = flag + "=" + word;
+      const testing::Result result = run(arguments);
+      EXPECT_EQ(result.code, 2) << command.back() << arguments.back() << result.err;
+      EXPECT_THAT(result.err, HasSubstr("'" + word + "': expected true or false"));
+    }
+  }
+  EXPECT_GE(flags, 100);
+  EXPECT_EQ(run({"bench", at("model.onnx"), "--no-layers=maybe"}).code, 2);
+  for (const char* flag : {"--strict=", "--quiet="})
+    EXPECT_THAT(run({"run", "a.mp4", flag, "-o", "b.mp4"}).err,
+                HasSubstr(std::string(flag).substr(0, std::string(flag).size() - 1) + ": has no value"));
+  for (const char* word : {"false", "no", "Off", "n"}) {
+    const auto shown = run({"config", "--show-effective", "--json", std::string("--strict=") + word});
+    ASSERT_EQ(shown.code, 0) << shown.err;
+    EXPECT_EQ(json::parse(shown.out)["strict"]["value"], false) << word;
+  }
+  for (const char* word : {"true", "yes", "ON", "y"})
+    EXPECT_EQ(json::parse(run({"config", "--show-effective", "--json", std::string("--strict=") + word})
+                              .out)["strict"]["value"],
+              true)
+        << word;
+}
+
+TEST_F(ConfigCommand, UnknownTopicsOfDiagnosticsAreRefused) {
+  const testing::Result result = run({"cache", "list", "--dir", at("")}, "SACCADE_LOG=cache,foo");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("SACCADE_LOG: 'foo' is none of cache, dispatch, passes, ffmpeg, all"));
+  for (const char* list : {"cache", "all", "passes,dispatch,", "ffmpeg"})
+    EXPECT_EQ(run({"cache", "list", "--dir", at("")}, std::string("SACCADE_LOG=") + list).code, 0) << list;
+}
+
+TEST_F(ConfigCommand, ValuesThatAreMissingAreRefused) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& reason) {
+    const testing::Result result = run(arguments);
+    EXPECT_EQ(result.code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+  };
+  refused({"run", "a.mp4", "-o", "b.mp4", "--encoder", ""}, "--encoder: has no value");
+  refused({"run", "a.mp4", "-o", "b.mp4", "--encoder=", "x"}, "--encoder: has no value");
+  refused({"cache", "list", "--dir="}, "--dir: has no value");
+  refused({"bench", at("model.onnx"), "--threads", "1,,2"}, "--threads: '' is not a whole number");
+  refused({"bench", at("model.onnx"), "--isa", "portable,"}, "--isa: '' is not portable");
+  refused({"config", "--check", file("s.yaml", "encoder: ''\n")}, "'encoder': has no value");
+  refused({"config", "--check", file("s.yaml", "classes: a,,b\n")}, "'classes': has no value");
+}
+
+// What the table says of a number, `run`, `config --check` and the schema hold to alike.
+TEST_F(ConfigCommand, EveryLimitIsTheSameForRunFilesAndSchema) {
+  const json schema = json::parse(run({"config", "--schema"}).out)["properties"];
+  const auto number_in = [](const json& property) {
+    for (const json& form : property.value("anyOf", json::array({property})))
+      if (form.contains("maximum") || form.contains("minimum")) return form;
+    return property;
+  };
+  int bounds = 0;
+  for (const auto& [name, property] : schema.items()) {
+    const json form = number_in(property);
+    for (const auto& [bound, beyond] : {std::pair{"maximum", 1.0}, std::pair{"minimum", -1.0}}) {
+      if (!form.contains(bound) || !settings_of_run_.contains(name)) continue;
+      const double at_most = form[bound].get<double>();
+      const auto refusal = [&](double value) {
+        const std::string text =
+            json(value == std::floor(value) ? json(static_cast<std::int64_t>(value)) : json(value)).dump();
+        const int checked = run({"config", "--check", file("s.yaml", name + ": " + text + "\n")}).code;
+        EXPECT_EQ(run({"config", "--show-effective", "--" + name + "=" + text}).code, checked)
+            << name << " " << text;
+        return checked;
+      };
+      EXPECT_EQ(refusal(at_most), 0) << name;
+      EXPECT_EQ(refusal(at_most + beyond), name == "refine" && at_most + beyond == 0 ? 0 : 2) << name;
+      ++bounds;
+    }
+  }
+  EXPECT_GE(bounds, 30);
+  for (const char* line :
+       {"grow: 300", "grow: -257", "refine: 129", "refine: 0.5", "feather: 129", "layers: 3", "start: .inf",
+        "duration: 0", "segment-seconds: 0", "repeats: much"}) {
+    const testing::Result result = run({"config", "--check", file("s.yaml", std::string(line) + "\n")});
+    EXPECT_EQ(result.code, 2) << line;
+    EXPECT_THAT(result.err, HasSubstr("s.yaml:1: '"));
+  }
+  for (const char* line :
+       {"grow: -256", "refine: 128", "refine: 1", "refine: 0.0", "feather: 128", "layers: no"})
+    EXPECT_EQ(run({"config", "--check", file("s.yaml", std::string(line) + "\n")}).code, 0) << line;
+  for (const char* time : {"inf", "nan", "1e300", "99999999999999"})
+    EXPECT_EQ(run({"run", "a.mp4", "-o", "b.mp4", "--start", time}).code, 2) << time;
 }
 
 TEST_F(ConfigCommand, OneFileServesEveryCommand) {
@@ -141,6 +268,24 @@ TEST_F(ConfigCommand, TheCacheIsListedCheckedAndEmptied) {
   EXPECT_EQ(listed().size(), 0u);
   EXPECT_EQ(run({"cache"}).code, 2);
   EXPECT_EQ(run({"cache", "prune", "--max-size", "much"}).code, 2);
+}
+
+TEST_F(ConfigCommand, WrongValuesAndFoldersOfTheCacheAreNamed) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& reason, int code) {
+    arguments.insert(arguments.begin(), "cache");
+    const testing::Result result = run(arguments);
+    EXPECT_EQ(result.code, code) << result.out;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+    EXPECT_THAT(result.err, Not(HasSubstr("there is no option '--kind'")));
+  };
+  for (const char* action : {"list", "verify", "clear"}) refused({action, "--kind", "foo"}, "foo", 2);
+  for (const char* days : {"1e9", "-1", "abc", "nan", "inf", ""})
+    refused({"prune", "--older-than", days}, "--older-than: '" + std::string(days) + "' is not a number", 2);
+  refused({"list", "--knid", "plan"}, "there is no option '--knid' of 'saccade cache list'", 2);
+  for (const char* action : {"list", "verify", "prune", "clear"}) {
+    refused({action, "--dir", at("typo")}, "typo: no such folder", 1);
+    refused({action, "--dir", at("x.npy")}, "x.npy: is not a folder", 1);
+  }
 }
 
 }  // namespace

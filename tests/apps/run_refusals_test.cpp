@@ -132,6 +132,51 @@ TEST_F(RunCommand, NoOutputReplacesAFileThatIsRead) {
   EXPECT_EQ(read_file(at("profile.json")), "{\"effect\": \"blur\"}");
 }
 
+TEST_F(RunCommand, OutputsOfOneCommandAreDifferentFiles) {
+  const auto at = [&](const std::string& name) { return (scratch / name).string(); };
+  std::filesystem::create_symlink("target", at("link"));
+  std::filesystem::create_directory(at("p"));
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& reason) {
+    const auto before = scratch.names();
+    arguments.insert(arguments.end(), {"--model", model.string(), "--overwrite"});
+    const testing::Result result = testing::run_saccade(said.path(), arguments);
+    EXPECT_EQ(result.code, 1) << reason << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(reason));
+    EXPECT_EQ(scratch.names(), before);
+  };
+  const std::string in = clip.string();
+  for (const auto& [a, b] : std::vector<std::pair<std::string, std::string>>{
+           {"x.mkv", "x.mkv"}, {"x.mkv", "p/../x.mkv"}, {"link", "target"}, {"target", "./link"}}) {
+    refused({"run", in, "-o", at(a), "--mask-output", at(b), "--output-format", "matroska"},
+            "output and mask output are the same file");
+    refused({"optimize", in, "-o", at(a), "--page", at(b), "--tuning-budget", "1"},
+            "output and page are the same file");
+  }
+  refused({"optimize", in, "-o", "-", "--page", "/dev/stdout"}, "output and page are both standard output");
+  const auto profile = [&](const std::vector<std::string>& more, const std::string& reason) {
+    std::vector<std::string> arguments{"profile", in,         "-o", at("p"),        "--effect",
+                                       "mask",    "--warmup", "0",  "--no-ceilings"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    refused(arguments, reason);
+  };
+  for (const std::string name : {"trace.json", "profile.json", "profile.html"}) {
+    profile({"--result", name}, "the job's result and the profile's " + name + " are the same file");
+    profile({"--mask-output", at("p/../p/" + name)}, "mask output and the profile's " + name);
+  }
+  profile({"--result", "m.npy", "--mask-output", at("p/m.npy")}, "the job's result and mask output");
+  // Nor are settings replaced by those that are found.
+  write_text(at("mine.yaml"), "crf: 30\nthreads: 1\n# c\n");
+  std::filesystem::create_hard_link(at("mine.yaml"), at("hard.yaml"));
+  for (const char* target : {"mine.yaml", "hard.yaml"}) {
+    refused({"optimize", in, "--config", at("mine.yaml"), "-o", at(target), "--tuning-budget", "1"},
+            "which is read; name another file");
+    refused({"optimize", in, "--config", at("mine.yaml"), "-o", at("new.yaml"), "--page", at(target)},
+            "which is read; name another file");
+  }
+  EXPECT_EQ(read_file(at("mine.yaml")), "crf: 30\nthreads: 1\n# c\n");
+}
+
 TEST_F(RunCommand, BitsOfMasksThatAreNotWrittenAreRefused) {
   for (const auto& [name, effect] : std::vector<std::pair<const char*, const char*>>{
            {"a.mp4", "blur"}, {"a.mkv", "mask"}, {"a.png", "blur"}})

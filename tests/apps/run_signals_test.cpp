@@ -116,6 +116,31 @@ TEST_F(RunCommand, ASignalBeforeTheFirstFrameEndsItInOrderToo) {
   }
 }
 
+TEST_F(RunCommand, ASignalEndsTheWaitForTheOtherSideOfAPipe) {
+  const auto pipe = scratch / "pipe.mkv", out = scratch / "out.mkv";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& arguments :
+       {with(clip, pipe), with(clip, out, {"--mask-output", pipe.string()}), with(pipe, out)}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const int nowhere = ::open("/dev/null", O_WRONLY);
+      ::dup2(nowhere, STDOUT_FILENO);
+      ::dup2(nowhere, STDERR_FILENO);
+      std::vector<char*> argv{const_cast<char*>(SACCADE_BINARY), const_cast<char*>("run")};
+      for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+      argv.push_back(nullptr);
+      ::execv(SACCADE_BINARY, argv.data());
+      ::_exit(127);
+    }
+    ::usleep(700'000);
+    ::kill(child, SIGINT);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+    EXPECT_THAT(scratch.names(), ElementsAre("clip.mp4", "model.onnx", "pipe.mkv"));
+  }
+}
+
 TEST_F(RunCommand, WhatAKilledRunLeftIsRemovedByTheNext) {
   const auto out = scratch / "out.mp4", pictures = scratch / "pictures";
   const auto left_over = [&] {

@@ -96,7 +96,7 @@ TEST_F(RunCommand, NamesThatAreNoUtf8AreReplacedInJson) {
   const auto in = scratch / odd, odd_model = scratch / "m\xfe.onnx", masks = scratch / "m.json";
   std::filesystem::copy_file(clip, in);
   std::filesystem::copy_file(model, odd_model);
-  std::filesystem::create_directory(scratch / "out");
+  for (const char* made : {"out", "c\xff"}) std::filesystem::create_directory(scratch / made);
   const std::string out = (scratch / ("out/" + odd)).string(), folder = (scratch / "out").string();
   const std::vector<std::vector<std::string>> commands = {
       {"run", in.string(), "-o", out, "--model", model.string(), "--json"},

@@ -280,6 +280,11 @@ TEST(Options, AreCheckedByName) {
   EXPECT_THAT(message([](JobOptions& o) { o.threshold = 2.0f; }), HasSubstr("threshold 2"));
   EXPECT_THAT(message([](JobOptions& o) { o.feather = -1; }), HasSubstr("feather -1"));
   EXPECT_THAT(message([](JobOptions& o) { o.grow = std::nanf(""); }), HasSubstr("grow nan"));
+  EXPECT_THAT(message([](JobOptions& o) { o.grow = -300; }),
+              HasSubstr("grow -300 is out of range -256 to 256"));
+  EXPECT_THAT(message([](JobOptions& o) { o.feather = 129; }),
+              HasSubstr("feather 129 is out of range 0 to 128"));
+  EXPECT_THAT(message([](JobOptions& o) { o.refine = 0.5f; }), HasSubstr("radius of 1 to 128 pixels"));
   EXPECT_THAT(message([](JobOptions& o) { o.classes = {"cat"}; }), HasSubstr("class 'cat'"));
   EXPECT_THAT(message([](JobOptions& o) { o.encoder = "x999"; }), HasSubstr("encoder 'x999'"));
   EXPECT_THAT(message([](JobOptions& o) {
