@@ -29,8 +29,9 @@ class RangeFilter {
   double start_seconds() const noexcept { return range_.start; }
   /// Where the range starts in the input's own times, in a stream's unit.
   std::int64_t start(const AVStream& stream) const noexcept;
-  /// Gives the packet its time in the result, and subtitles their end. False if it does not belong there. Packets of the video always
-  /// do: pictures before and behind the range may be needed to decode those in it.
+  /// Gives the packet its time in the result, and subtitles their end. False if it does not belong there.
+  /// Packets of the video always do: pictures before and behind the range may be needed to decode those in
+  /// it.
   bool take(AVPacket& packet);
   /// Moves and shortens a chapter. False if nothing of it is in the range.
   bool clip(AVRational unit, std::int64_t& start, std::int64_t& end) const noexcept;

@@ -148,5 +148,18 @@ TEST(AviOfARange, SoundKeepsItsDistance) {
   EXPECT_NEAR(distance(out, scratch), kOnset - 1 + 0.5, 0.002);
 }
 
+// MXF counts as well, and cannot leave pictures empty: sound before them is cut.
+TEST(Mxf, SoundKeepsItsDistance) {
+  for (const Timing& t : {Timing{"mkv", "pcm_s16le", 0, 0.5, 0}, Timing{"mkv", "aac", 1, 1.25, 0},
+                          Timing{"mkv", "pcm_s24le", 0.5, 0, 0}}) {
+    SCOPED_TRACE(testing::PrintToString(t));
+    Scratch scratch;
+    const auto in = scratch / "in.mkv", out = scratch / "out.mxf";
+    make(in, t, scratch);
+    EXPECT_EQ(pipeline::run(job(in, out, Effect::blur), {}, everything()).frames, 50);
+    EXPECT_NEAR(distance(out, scratch), kOnset - 1 + t.sound - t.video, 0.0015);
+  }
+}
+
 }  // namespace
 }  // namespace saccade
