@@ -85,7 +85,7 @@ struct OptimizeArguments {
 
 void optimize_job(const CLI::App& command, const OptimizeArguments& arguments) {
   const settings::Effective said = effective_settings(command, settings::kRun);
-  const std::vector<std::string> inputs = said.values("input");
+  const std::vector<std::string>& inputs = said.values("input");
   if (inputs.size() != 1)
     throw UsageError("one input is needed; usage: saccade optimize INPUT -o saccade.yaml");
   refuse_on_command_line(said, {"list", "recursive", "jobs", "auto-optimize", "dry-run"},

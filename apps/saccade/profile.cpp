@@ -57,7 +57,7 @@ void add_profile_options(CLI::App& command, ProfileArguments& a) {
 
 void profile(const CLI::App& command, ProfileArguments& a) {
   const settings::Effective said = effective_settings(command, settings::kRun);
-  const std::vector<std::string> inputs = said.values("input");
+  const std::vector<std::string>& inputs = said.values("input");
   const std::string folder = said.text("output"), progress = said.text("progress");
   const bool quiet = said.flag("quiet"), json = said.flag("json");
   if (inputs.empty()) throw UsageError("no input is given; usage: saccade profile INPUT -o DIR");

@@ -11,8 +11,8 @@ namespace {
 
 std::filesystem::path plain_name(const std::filesystem::path& path) {
   std::error_code error;
-  std::filesystem::path whole = std::filesystem::absolute(path, error);
-  const std::filesystem::path plain = behind_links(error ? path : std::move(whole)).lexically_normal();
+  const std::filesystem::path whole = std::filesystem::absolute(path, error);
+  const std::filesystem::path plain = behind_links(error ? path : whole).lexically_normal();
   return plain.has_filename() ? plain : plain.parent_path();
 }
 

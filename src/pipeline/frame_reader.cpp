@@ -36,8 +36,9 @@ media::FramePtr FrameReader::first(std::vector<media::PacketPtr>& copied) {
   while (true) {
     media::FramePtr frame = next(copied);
     // After a jump to the start of the range the first picture must lie before it, or some may be missing.
-    const bool far_enough = !aimed || skipped_before_range_;
-    if (far_enough || state_.cancelled() || !(aimed = source_.go_further_back())) {
+    const bool far_enough = !aimed || skipped_before_range_ || state_.cancelled();
+    if (!far_enough) aimed = source_.go_further_back();
+    if (far_enough || !aimed) {
       if (frame) {
         first_pts_ = frame->pts;
         return frame;
