@@ -73,7 +73,7 @@ std::string size_text(std::int64_t bytes) {
 std::string model_line(const std::string& about) {
   for (std::size_t at = 0; at < about.size();) {
     const std::size_t end = std::min(about.find('\n', at), about.size());
-    const std::string line = about.substr(at, end - at);
+    std::string line = about.substr(at, end - at);
     if (line.find("model") != std::string::npos || line.find("file") != std::string::npos) return line;
     at = end + 1;
   }

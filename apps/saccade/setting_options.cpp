@@ -85,7 +85,7 @@ void refuse_on_command_line(const settings::Effective& said, const std::vector<s
                             const std::string& where) {
   for (const std::string& name : names)
     if (said.source(name) == settings::Source::command_line)
-      throw UsageError("--" + name + " has no use " + where);
+      throw UsageError(fmt::format("--{} has no use {}", name, where));
 }
 
 void refuse_search(const settings::Effective& said) {

@@ -33,6 +33,7 @@ int interrupt(const std::vector<std::string>& arguments, int signal, bool ignore
   EXPECT_EQ(::pipe(pipe_ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
+    ::setenv("SACCADE_PLAN_CACHE", "off", 1);
     if (ignored) std::signal(signal, SIG_IGN);
     ::dup2(pipe_ends[1], STDERR_FILENO);
     ::dup2(::open("/dev/null", O_WRONLY), STDOUT_FILENO);
@@ -97,6 +98,7 @@ TEST_F(RunCommand, ASignalBeforeTheFirstFrameEndsItInOrderToo) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const pid_t child = ::fork();
     if (child == 0) {
+      ::setenv("SACCADE_PLAN_CACHE", "off", 1);
       const int nowhere = ::open("/dev/null", O_WRONLY);
       ::dup2(nowhere, STDOUT_FILENO);
       ::dup2(nowhere, STDERR_FILENO);
@@ -123,6 +125,7 @@ TEST_F(RunCommand, ASignalEndsTheWaitForTheOtherSideOfAPipe) {
        {with(clip, pipe), with(clip, out, {"--mask-output", pipe.string()}), with(pipe, out)}) {
     const pid_t child = ::fork();
     if (child == 0) {
+      ::setenv("SACCADE_PLAN_CACHE", "off", 1);
       const int nowhere = ::open("/dev/null", O_WRONLY);
       ::dup2(nowhere, STDOUT_FILENO);
       ::dup2(nowhere, STDERR_FILENO);
@@ -162,6 +165,7 @@ TEST_F(RunCommand, WhatAKilledRunLeftIsRemovedByTheNext) {
     ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
     const pid_t child = ::fork();
     if (child == 0) {
+      ::setenv("SACCADE_PLAN_CACHE", "off", 1);
       ::dup2(ends[0], 0);
       const int null = ::open("/dev/null", O_WRONLY);
       ::dup2(null, 1);

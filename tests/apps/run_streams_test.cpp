@@ -59,10 +59,10 @@ TEST_F(RunCommand, StandardStreamsCarryTheVideo) {
   EXPECT_EQ(frame_times(scratch / "streamed.mkv").size(), 50u);
   EXPECT_THAT(out.err, HasSubstr("50 frames in "));
   const std::string program = SACCADE_BINARY;
-  const auto piped = test::run_command({"bash", "-c",
-                                        "cat \"" + (scratch / "streamed.mkv").string() + "\" | \"" + program +
-                                            "\" run - -o \"" + (scratch / "out.mkv").string() +
-                                            "\" --model \"" + model.string() + "\""});
+  const auto piped = test::run_command(
+      {"bash", "-c",
+       "cat \"" + (scratch / "streamed.mkv").string() + "\" | SACCADE_PLAN_CACHE=off \"" + program +
+           "\" run - -o \"" + (scratch / "out.mkv").string() + "\" --model \"" + model.string() + "\""});
   EXPECT_EQ(piped.exit_code, 0) << piped.error;
   EXPECT_EQ(frame_times(scratch / "out.mkv"), frame_times(scratch / "streamed.mkv"));
   // Nothing on standard input is an error, not a hang.
@@ -139,9 +139,10 @@ TEST_F(RunCommand, FullDisksAreNoticed) {
 
 TEST_F(RunCommand, ClosedPipesAreNoticed) {
   const std::string program = SACCADE_BINARY;
-  const auto result = test::run_command({"bash", "-c",
-                                         "set -o pipefail; \"" + program + "\" run \"" + clip.string() +
-                                             "\" -o - --quiet --model \"" + model.string() + "\" | true"});
+  const auto result =
+      test::run_command({"bash", "-c",
+                         "set -o pipefail; SACCADE_PLAN_CACHE=off \"" + program + "\" run \"" +
+                             clip.string() + "\" -o - --quiet --model \"" + model.string() + "\" | true"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.error, HasSubstr("Broken pipe"));
 }
