@@ -496,10 +496,6 @@ std::vector<std::string> fit_container(const AVOutputFormat& container, const AV
 
 namespace {
 
-bool is_interlaced(const VideoFormat& format) {
-  return format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
-}
-
 /// x264 codes the fields of a frame apart; FFV1 does not care, and Matroska says what they are.
 bool codes_fields(const AVCodec& codec, const VideoFormat& format) {
   return (std::string_view(codec.name).starts_with("libx264") && format.height % 4 == 0) ||

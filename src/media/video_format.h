@@ -59,4 +59,9 @@ AVPixelFormat without_palette(const AVFrame& picture) noexcept;
 /// container).
 VideoFormat describe_video(AVFormatContext& input, const AVStream& stream, const AVFrame& first);
 
+/// Whether a frame holds two fields, taken at two times, and says so.
+inline bool is_interlaced(const VideoFormat& format) noexcept {
+  return format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
+}
+
 }  // namespace saccade::media

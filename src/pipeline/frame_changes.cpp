@@ -107,10 +107,6 @@ constexpr std::array<Property, 6> kList = {{
 
 }  // namespace
 
-bool is_interlaced(const VideoFormat& format) noexcept {
-  return format.field_order == AV_FIELD_TT || format.field_order == AV_FIELD_BB;
-}
-
 bool FrameChanges::begins_interlaced() const noexcept { return is_interlaced(first_); }
 
 void FrameChanges::begin(const VideoFormat& first) {

@@ -38,6 +38,4 @@ class FrameChanges {
   std::int64_t interlaced_ = 0, whole_ = 0;
 };
 
-bool is_interlaced(const media::VideoFormat& format) noexcept;
-
 }  // namespace saccade::pipeline

@@ -1,4 +1,5 @@
-// Every setting, once. The order is that of usage texts and of the reference page.
+// Every setting, once. The order is that of usage texts and of the reference page. One table in one file,
+// long as it is: parts would have to be put together at run time, and what is wanted here is the list itself.
 #include <charconv>
 #include <limits>
 

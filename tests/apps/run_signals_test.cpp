@@ -26,6 +26,21 @@ using test::RunCommand;
 using test::write_text;
 using ::testing::ElementsAre;
 
+/// `saccade run` with these arguments, without a word.
+pid_t start_silent(const std::vector<std::string>& arguments) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::setenv("SACCADE_PLAN_CACHE", "off", 1);
+  const int nowhere = ::open("/dev/null", O_WRONLY);
+  ::dup2(nowhere, STDOUT_FILENO);
+  ::dup2(nowhere, STDERR_FILENO);
+  std::vector<char*> argv{const_cast<char*>(SACCADE_BINARY), const_cast<char*>("run")};
+  for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  ::execv(SACCADE_BINARY, argv.data());
+  ::_exit(127);
+}
+
 /// Starts the program, waits until it shows that it works on frames, sends it a signal; returns its exit
 /// code.
 int interrupt(const std::vector<std::string>& arguments, int signal, bool ignored = false) {
@@ -96,16 +111,8 @@ TEST_F(RunCommand, ASignalBeforeTheFirstFrameEndsItInOrderToo) {
   const auto list = scratch / "list", out = scratch / "out";
   ASSERT_EQ(::mkfifo(list.c_str(), 0600), 0);
   for (const int signal : {SIGINT, SIGTERM}) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::setenv("SACCADE_PLAN_CACHE", "off", 1);
-      const int nowhere = ::open("/dev/null", O_WRONLY);
-      ::dup2(nowhere, STDOUT_FILENO);
-      ::dup2(nowhere, STDERR_FILENO);
-      ::execl(SACCADE_BINARY, SACCADE_BINARY, "run", "--list", list.c_str(), "-o", out.c_str(), "--model",
-              model.c_str(), nullptr);
-      ::_exit(127);
-    }
+    const pid_t child =
+        start_silent({"--list", list.string(), "-o", out.string(), "--model", model.string()});
     // Waits until the program opens its list: it has not looked for the model yet.
     const int fd = ::open(list.c_str(), O_WRONLY);
     ::kill(child, signal);
@@ -123,18 +130,7 @@ TEST_F(RunCommand, ASignalEndsTheWaitForTheOtherSideOfAPipe) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   for (const auto& arguments :
        {with(clip, pipe), with(clip, out, {"--mask-output", pipe.string()}), with(pipe, out)}) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::setenv("SACCADE_PLAN_CACHE", "off", 1);
-      const int nowhere = ::open("/dev/null", O_WRONLY);
-      ::dup2(nowhere, STDOUT_FILENO);
-      ::dup2(nowhere, STDERR_FILENO);
-      std::vector<char*> argv{const_cast<char*>(SACCADE_BINARY), const_cast<char*>("run")};
-      for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-      argv.push_back(nullptr);
-      ::execv(SACCADE_BINARY, argv.data());
-      ::_exit(127);
-    }
+    const pid_t child = start_silent(arguments);
     ::usleep(700'000);
     ::kill(child, SIGINT);
     int status = 0;
