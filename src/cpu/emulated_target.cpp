@@ -68,6 +68,8 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd6.avx512.fp32", emulated::winograd_6},
     {"conv.winograd6.avx512.bf16", emulated::winograd_6},
     {"conv.winograd6.avx512_bf16.stored.bf16", emulated::winograd_6},
+    {"conv.winograd8.avx512.bf16", emulated::winograd_8},
+    {"conv.winograd8.avx512_bf16.stored.bf16", emulated::winograd_8},
     {"conv.winograd4.avx512_bf16.bf16", emulated::winograd_bf16},
     {"conv.winograd2.avx512.int8", emulated::winograd_bytes},
     {"conv.winograd_mixed.avx512.fp32", emulated::winograd_mixed},

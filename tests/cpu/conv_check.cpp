@@ -440,7 +440,7 @@ void compare(const KernelDesc& kernel, Problem& p, const std::vector<float>& got
   const ConvCase& c = p.c;
   // Winograd's transforms add and cancel: its error is relative to the largest sum.
   const auto is = [&](const char* text) { return kernel.name.find(text) != std::string_view::npos; };
-  const bool eights = is("winograd_mixed") && (c.src_bf16 || c.dst_bf16);
+  const bool eights = is("winograd8") || (is("winograd_mixed") && (c.src_bf16 || c.dst_bf16));
   const double winograd = coarse                                    ? 0
                           : is("winograd_short")                    ? 4e-6
                           : is("winograd4")                         ? 2e-5

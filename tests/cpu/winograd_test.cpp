@@ -10,8 +10,9 @@ void check(const ConvCase& c) {
   const std::vector<std::string> ran = check_conv_kernels(c);
   for (const char* name :
        {"conv.winograd4.portable.fp32", "conv.winograd6.portable.fp32", "conv.winograd4.avx512.fp32.emulated",
-        "conv.winograd6.avx512.fp32.emulated", "conv.winograd4.portable.bf16",
-        "conv.winograd6.avx512.bf16.emulated", "conv.winograd4.avx512_bf16.bf16.emulated"})
+        "conv.winograd6.avx512.fp32.emulated", "conv.winograd4.portable.bf16", "conv.winograd8.portable.bf16",
+        "conv.winograd6.avx512.bf16.emulated", "conv.winograd8.avx512.bf16.emulated",
+        "conv.winograd4.avx512_bf16.bf16.emulated"})
     EXPECT_THAT(ran, ::testing::Contains(name)) << describe(c);
 }
 

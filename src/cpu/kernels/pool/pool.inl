@@ -33,6 +33,8 @@ struct PoolCells {
   const T* corner;
   std::int64_t rows, columns, row_step, column_step;
   float divisor;
+  std::int64_t fresh;  ///< columns before this one were read for the window on the left
+  std::int64_t ahead;  ///< elements to pixels that are asked for: processors do not guess runs with gaps between them
 };
 
 struct Largest {
@@ -47,11 +49,19 @@ struct Average {
   static Vec finish(Vec so_far, float divisor) { return so_far / broadcast(divisor); }
 };
 
+/// Outputs whose windows are some 4 KB apart in a row: what is asked for there is in time.
+template <class T>
+inline std::int64_t outputs_ahead(const PoolParams& p) {
+  const std::int64_t bytes = p.stride_w * p.src_pixel * static_cast<std::int64_t>(sizeof(T));
+  return bytes < 4096 ? 4096 / bytes : 1;
+}
+
 /// kCount vectors of channels of one output: neighbours from `channel` on, but the last one starts at `last` and has `tail`
 /// lanes. A row of taps is summed apart, so that the error of a large window grows with its sides and not with its area.
 template <class Kind, int kCount, class T>
 [[gnu::always_inline]] inline void pool_vectors(const PoolCells<T>& cells, std::int64_t channel, std::int64_t last, int tail,
                                                 T* dst) {
+  constexpr int kVectorBytes = kLanes * static_cast<int>(sizeof(T)), kLineVectors = kVectorBytes < 64 ? 64 / kVectorBytes : 1;
   Vec total[kCount];
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) total[v] = Kind::start();
@@ -64,6 +74,9 @@ template <class Kind, int kCount, class T>
 #pragma GCC unroll 4
       for (int v = 0; v < kCount - 1; ++v) row[v] = Kind::add(row[v], load(p + channel + v * kLanes));
       row[kCount - 1] = Kind::add(row[kCount - 1], load_part(p + last, tail));
+      if (x < cells.fresh) continue;
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; v += kLineVectors) prefetch(p + cells.ahead + channel + v * kLanes);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < kCount; ++v) total[v] = Kind::add(total[v], row[v]);
@@ -137,6 +150,7 @@ inline void run_pool(const compiler::KernelArgs& args) {
     PoolCells<T> cells;
     cells.row_step = p.dilation_h * p.src_row;
     cells.column_step = p.dilation_w * p.src_pixel;
+    cells.ahead = outputs_ahead<T>(p) * p.stride_w * p.src_pixel;
     for (std::int64_t y = y0; y < y1; ++y) {
       const std::int64_t top = y * p.stride_h - p.pad_top;
       const PoolTaps rows = pool_taps(top, p.in_h, p.covered_h, p.kernel_h, p.dilation_h);
@@ -145,6 +159,7 @@ inline void run_pool(const compiler::KernelArgs& args) {
         const std::int64_t left = x * p.stride_w - p.pad_left;
         const PoolTaps columns = pool_taps(left, p.in_w, p.covered_w, p.kernel_w, p.dilation_w);
         cells.columns = columns.end - columns.begin;
+        cells.fresh = cells.columns - p.stride_w;
         const std::int64_t count = p.count_padding ? rows.covered * columns.covered : cells.rows * cells.columns;
         cells.divisor = static_cast<float>(count > 0 ? count : 1);  // a window of padding only averages to 0
         cells.corner = src + (top + rows.begin * p.dilation_h) * p.src_row + (left + columns.begin * p.dilation_w) * p.src_pixel;

@@ -9,5 +9,6 @@ namespace {
 
 void winograd_4_rounded(const compiler::KernelArgs& args) noexcept { run_winograd<4>(args); }
 void winograd_6_rounded(const compiler::KernelArgs& args) noexcept { run_winograd<6>(args); }
+void winograd_8_rounded(const compiler::KernelArgs& args) noexcept { run_winograd<8>(args); }
 
 }  // namespace saccade::cpu::avx512

@@ -10,5 +10,6 @@ namespace {
 
 void winograd_4(const compiler::KernelArgs& args) noexcept { run_winograd<4>(args); }
 void winograd_6(const compiler::KernelArgs& args) noexcept { run_winograd<6>(args); }
+void winograd_8(const compiler::KernelArgs& args) noexcept { run_winograd<8>(args); }
 
 }  // namespace saccade::cpu::portable

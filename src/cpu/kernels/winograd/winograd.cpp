@@ -80,8 +80,7 @@ double cost(const KernelQuery& query) {
   const double efficiency = 0.88 * static_cast<double>(q.channels) / (static_cast<double>(q.channels) + 10);
   const double products =
       tiles * positions * static_cast<double>(q.channels) * padded(q.filters) / (efficiency * rate);
-  const double transforms =
-      tiles * positions * (M == 4 ? 10 : 14) * (padded(q.channels) + padded(q.filters)) / rate;
+  const double transforms = tiles * positions * (2 * M + 2) * (padded(q.channels) + padded(q.filters)) / rate;
   // Filters beyond the caches come from memory, and take a multiple of the model's own.
   constexpr double kCached = 16e6, kMemoryBytesPerNs = 10;
   const double bytes = positions * static_cast<double>(q.channels) * padded(q.filters) * sizeof(float);
@@ -89,9 +88,10 @@ double cost(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (products + transforms + filters + storage_ns(q, kIsa, 2));
 }
 
-// Products of a tile, and vector operations of its transforms: a line of values takes 12 or 24 either way.
+// Products of a tile, and vector operations of its transforms: a line of values takes 12, 24 or 40 either
+// way.
 std::int64_t tile_multiply_adds(std::int64_t side, std::int64_t channels, std::int64_t filters) {
-  const std::int64_t line = side == 4 ? 12 : 24;
+  const std::int64_t line = side == 4 ? 12 : side == 6 ? 24 : 40;
   return (side + 2) * (side + 2) * channels * filters +
          line * (2 * (side + 2) * channels + (2 * side + 2) * filters);
 }
@@ -146,7 +146,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.order = order_of(kPositions, s, tile_step, width);
   const bool by_positions = s.order == WinogradOrder::positions, staged = s.order == WinogradOrder::stages;
   // Which filters form a panel depends on the weights alone, as these are packed so.
-  const std::int64_t panel_filters = s.order == WinogradOrder::blocks ? 64 : 256;
+  // Threads share those of a stage; positions read them from memory, in long runs.
+  const std::int64_t panel_filters = by_positions ? 256 : 64;
   s.panels = std::min(s.blocks, (s.vectors * width + panel_filters - 1) / panel_filters);
   s.panel_step = 0;
   for (std::int64_t p = 0; p < s.panels; ++p) {
@@ -246,6 +247,14 @@ constexpr KernelDesc kTable[] = {
      cost<Isa::avx2, 6, Storage::bf16>, prepare<Isa::avx2, 6>, avx2::winograd_6, kInPlace},
     {"conv.winograd6.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>,
      cost<Isa::portable, 6, Storage::bf16>, prepare<Isa::portable, 6>, portable::winograd_6, kInPlace},
+    {"conv.winograd8.avx512_bf16.stored.bf16", "Conv", Isa::avx512_bf16, false, can_run<Storage::bf16>,
+     cost<Isa::avx512_bf16, 8, Storage::bf16>, prepare<Isa::avx512, 8>, avx512::winograd_8_rounded, kInPlace},
+    {"conv.winograd8.avx512.bf16", "Conv", Isa::avx512, false, can_run<Storage::bf16>,
+     cost<Isa::avx512, 8, Storage::bf16>, prepare<Isa::avx512, 8>, avx512::winograd_8, kInPlace},
+    {"conv.winograd8.avx2.bf16", "Conv", Isa::avx2, false, can_run<Storage::bf16>,
+     cost<Isa::avx2, 8, Storage::bf16>, prepare<Isa::avx2, 8>, avx2::winograd_8, kInPlace},
+    {"conv.winograd8.portable.bf16", "Conv", Isa::portable, false, can_run<Storage::bf16>,
+     cost<Isa::portable, 8, Storage::bf16>, prepare<Isa::portable, 8>, portable::winograd_8, kInPlace},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Winograd convolution F(4x4, 3x3) and F(6x6, 3x3), channels last, stride 1, any dilation. Plain: kernel
+// Winograd convolution F(4x4, 3x3), F(6x6, 3x3) and F(8x8, 3x3), channels last, stride 1, any dilation. Plain: kernel
 // units include this.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace saccade::cpu {
 /// the smallest error in single precision: 2-3 times below those of the usual 1, 2 and 1/2, 1, 2.
 inline constexpr double kPoints4[] = {0.625, 1.5};
 inline constexpr double kPoints6[] = {0.5, 1.0, 1.8125};
-/// F(8x8) errs five times as much as F(6x6): for operands of bfloat16 (winograd_mixed).
+/// F(8x8) errs five times as much as F(6x6): for operands of bfloat16.
 inline constexpr double kPoints8[] = {0.4375, 0.8125, 1.1875, 2.5};
 
 /// Channels of a slice, whose products are added up in registers; sums of slices are added to each other. A
@@ -78,21 +78,26 @@ struct WinogradState {
 namespace portable {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
 void winograd_6(const compiler::KernelArgs& args) noexcept;
+void winograd_8(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
 void winograd_6(const compiler::KernelArgs& args) noexcept;
+void winograd_8(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
 void winograd_6(const compiler::KernelArgs& args) noexcept;
+void winograd_8(const compiler::KernelArgs& args) noexcept;
 /// The same, where an instruction rounds to bfloat16.
 void winograd_4_rounded(const compiler::KernelArgs& args) noexcept;
 void winograd_6_rounded(const compiler::KernelArgs& args) noexcept;
+void winograd_8_rounded(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void winograd_4(const compiler::KernelArgs& args) noexcept;
 void winograd_6(const compiler::KernelArgs& args) noexcept;
+void winograd_8(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

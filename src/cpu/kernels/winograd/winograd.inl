@@ -52,19 +52,19 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
 #pragma GCC unroll 1
     for (int j = 0; j < kSide; ++j) {
       if (line && j >= 2) {
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int i = 0; i < kSide; ++i) prefetch(ahead + i * row + j * column + c);
       }
       if (left_channels < kLanes) {
         const int some = static_cast<int>(left_channels);
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int i = 0; i < kSide; ++i)
           e[i] = load_first(inner ? origin + i * row + j * column + c : at[j][i] + c, some);
       } else if (inner) {
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int i = 0; i < kSide; ++i) e[i] = load(origin + i * row + j * column + c);
       } else {
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int i = 0; i < kSide; ++i) e[i] = load(at[j][i] + c);
       }
       transform_input<M>(e, columns[j]);
@@ -72,13 +72,13 @@ inline void gather_tile(const WinogradState& s, const T* src, WinogradTile tile,
 #pragma GCC unroll 1
     for (int i = 0; i < kSide; ++i) {
       Vec v[kSide];
-#pragma GCC unroll 8
+#pragma GCC unroll 10
       for (int j = 0; j < kSide; ++j) e[j] = columns[j][i];
       transform_input<M>(e, v);
-#pragma GCC unroll 8
+#pragma GCC unroll 10
       for (int j = 0; j < kSide; ++j) store(out + (i * kSide + j) * position_step, v[j]);
       if (c % kLineFloats == 0) {
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int j = 0; j < kSide; ++j) prefetch(out + (i * kSide + j) * position_step + kLineFloats);
       }
     }
@@ -93,10 +93,10 @@ template <int M>
 #pragma GCC unroll 1
   for (int j = 0; j < kSide; ++j) {
     Vec e[kSide];
-#pragma GCC unroll 8
+#pragma GCC unroll 10
     for (int i = 0; i < kSide; ++i) e[i] = load(sums + (i * kSide + j) * position_step);
     if (line) {
-#pragma GCC unroll 8
+#pragma GCC unroll 10
       for (int i = 0; i < kSide; ++i) prefetch(sums + (i * kSide + j) * position_step + kLineFloats);
     }
     transform_output<M>(e, half[j]);
@@ -136,7 +136,7 @@ inline void stream_tile(const WinogradState& s, const float* sums, std::int64_t 
 #pragma GCC unroll 1
       for (int i = 0; i < M; ++i) {
         Vec e[kSide], y[M];
-#pragma GCC unroll 8
+#pragma GCC unroll 10
         for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
         transform_output<M>(e, y);
         float* to = pixels + i * M * kStreamFilters + c;
@@ -173,7 +173,7 @@ inline void scatter_tile(const WinogradState& s, const float* sums, std::int64_t
 #pragma GCC unroll 1
     for (int i = 0; i < extent.rows; ++i) {
       Vec e[kSide], y[M];
-#pragma GCC unroll 8
+#pragma GCC unroll 10
       for (int j = 0; j < kSide; ++j) e[j] = half[j][i];
       transform_output<M>(e, y);
       const std::int64_t pixel = corner + i * s.dilation_h * s.out_w;

@@ -67,15 +67,8 @@ Taps taps_of(FilterSet set, int filter) {
 // An axis of the picture, and of the convolution.
 struct AxisQuery {
   std::int64_t in, out, dilation, pad;
-  bool eights;  // F(8) is exact enough
+  bool eights;  // F(8) may be taken
 };
-// Rounding to bfloat16 costs a hundred times as much as F(8) errs.
-AxisQuery rows_of(const ConvQuery& q) {
-  return {q.in_h, q.out_h, q.dilation_h, q.pad_top, q.src_bf16 || q.dst_bf16};
-}
-AxisQuery columns_of(const ConvQuery& q) {
-  return {q.in_w, q.out_w, q.dilation_w, q.pad_left, q.src_bf16 || q.dst_bf16};
-}
 
 // Whether each phase is a segment with nothing but padding around it.
 bool is_whole(const AxisQuery& a) { return a.in == a.out && a.pad == a.dilation && a.out <= 3 * a.dilation; }
@@ -171,13 +164,36 @@ Axis cut_axis(const AxisQuery& a) {
   return axis;
 }
 
-// Products of all segments, and the filters that they need.
-struct AxisSize {
+// The axes of a convolution.
+struct Axes {
+  AxisQuery y, x;
+};
+Axes axes_of(const ConvQuery& q, bool eights) {
+  return {{q.in_h, q.out_h, q.dilation_h, q.pad_top, eights},
+          {q.in_w, q.out_w, q.dilation_w, q.pad_left, eights}};
+}
+
+// What both axes take for each channel and filter: products, and transformed filters.
+struct Amount {
   std::int64_t products = 0, filters = 0;
 };
-AxisSize size_of(const AxisQuery& a) {
-  const Axis axis = cut_axis(a);
-  return {axis.products, axis.state.filters};
+Amount amount_of(const Axes& axes) {
+  const Axis y = cut_axis(axes.y), x = cut_axis(axes.x);
+  return {y.products * x.products, y.state.filters * x.state.filters};
+}
+
+// Filters beyond every cache come from memory, each as slowly as this many products are made.
+std::int64_t time_of(const ConvQuery& q, const Amount& amount) {
+  constexpr std::int64_t kCachedFloats = 4 * 1024 * 1024, kProductsPerFilter = 30;
+  const bool cached = amount.filters * q.channels * q.filters <= kCachedFloats;
+  return std::max(amount.products, cached ? 0 : amount.filters * kProductsPerFilter);
+}
+
+// With F(8) where that is less time. Rounding to bfloat16 costs a hundred times as much as F(8) errs.
+Axes axes_of(const ConvQuery& q) {
+  const Axes without = axes_of(q, false), with = axes_of(q, true);
+  const bool may = q.src_bf16 || q.dst_bf16;
+  return may && time_of(q, amount_of(with)) < time_of(q, amount_of(without)) ? with : without;
 }
 
 // The state and what it points to.
@@ -200,7 +216,10 @@ constexpr double kErrorOf6 = 4;
 constexpr double kNever = 1e15;
 constexpr std::int64_t kWideChannels = 128;
 
-bool is_short(const ConvQuery& q) { return is_whole(rows_of(q)) && is_whole(columns_of(q)); }
+bool is_short(const ConvQuery& q) {
+  const Axes axes = axes_of(q, false);
+  return is_whole(axes.y) && is_whole(axes.x);
+}
 
 // Weights of a quantised network: what is computed with them is to be exact, which the transforms are not.
 bool whole_numbers(const Tensor& weights) {
@@ -220,8 +239,8 @@ const char* can_run(const KernelQuery& query) {
     return kShort ? "phases of more than three pixels" : "phases of up to three pixels";
   // Sums of the direct convolution times about the products a pixel.
   if (q.out_h * q.out_w * q.filters > kMostSums) return "too many sums to be shared";
-  const AxisSize y = size_of(rows_of(q)), x = size_of(columns_of(q));
-  if (y.products * x.products * ((q.filters + 15) / 16 * 16) > kMostSums) return "too many sums to be shared";
+  if (amount_of(axes_of(q)).products * ((q.filters + 15) / 16 * 16) > kMostSums)
+    return "too many sums to be shared";
   if (!has_packed(query) && whole_numbers(*query.constants[1]))
     return "weights are whole numbers, sums are to be exact";
   return nullptr;
@@ -236,15 +255,14 @@ double cost(const KernelQuery& query) {
   const auto padded = [width](std::int64_t n) {
     return static_cast<double>((n + width - 1) / width * width);
   };
-  const AxisSize y = size_of(rows_of(q)), x = size_of(columns_of(q));
-  const auto rows = static_cast<double>(y.products * x.products);
+  const Amount amount = amount_of(axes_of(q));
+  const auto rows = static_cast<double>(amount.products);
   const double rate = multiply_adds_per_ns(kIsa);
   // Filters are read once, in time: products come closer to the dense rate than where each block reads them.
   const double efficiency = 0.95 * static_cast<double>(q.channels) / (static_cast<double>(q.channels) + 10);
   const double products = rows * static_cast<double>(q.channels) * padded(q.filters) / (efficiency * rate);
   const double transforms = rows * (exact ? 10 : 14) * (padded(q.channels) + padded(q.filters)) / rate;
-  const double filters =
-      static_cast<double>(y.filters * x.filters * q.channels) * padded(q.filters) * sizeof(float);
+  const double filters = static_cast<double>(amount.filters * q.channels) * padded(q.filters) * sizeof(float);
   // Transformed inputs and sums are written and read beyond the second-level cache.
   const double shared = 1.5 * rows * (padded(q.channels) + padded(q.filters)) * sizeof(float);
   return static_cast<double>(q.batch) *
@@ -286,7 +304,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
   s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
   s.epilogue = q.epilogue;
-  packed->y = cut_axis(rows_of(q)), packed->x = cut_axis(columns_of(q));
+  const Axes axes = axes_of(q);
+  packed->y = cut_axis(axes.y), packed->x = cut_axis(axes.x);
   s.y = packed->y.state, s.x = packed->x.state;
   s.y.segments = packed->y.segments.data(), s.x.segments = packed->x.segments.data();
   s.vectors = (q.filters + width - 1) / width;
