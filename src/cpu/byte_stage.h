@@ -12,6 +12,8 @@ namespace saccade::cpu {
 struct ByteStage {
   std::int64_t channels, in_h, in_w;
   std::int64_t src_row, src_pixel;
+  std::int64_t
+      src_plane;  ///< of a picture of three planes of floats: their distance; 0: channels are adjacent
   std::int64_t pad_top, pad_left, stride_h, stride_w, dilation_h, reach_w;  ///< reach: of a window, less 1
   std::int64_t kernel_h;
   std::int64_t slot_y, slot_ky;

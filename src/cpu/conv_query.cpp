@@ -23,6 +23,12 @@ const char* check_image(const TensorDesc& desc, Storage storage) {
   return nullptr;
 }
 
+// A picture as models get it: three planes of floats, pixels of a row adjacent.
+bool is_planar(const TensorDesc& desc) {
+  return desc.dtype == DType::f32 && desc.rank() == 4 && desc.layout == Layout::plain && desc.dims[1] == 3 &&
+         (desc.dims[3] <= 1 || desc.strides[3] == 1);
+}
+
 // Distance of neighbouring pixels; where there are none, anything that a row of pixels could have.
 std::int64_t pixel_stride(const TensorDesc& desc) {
   if (desc.dims[3] > 1) return desc.strides[3];
@@ -60,11 +66,13 @@ bool stores_bf16(const KernelQuery& query) {
 
 }  // namespace
 
-const char* check_conv(const KernelQuery& query, Storage storage, bool gates, bool residual_last) {
+const char* check_conv(const KernelQuery& query, Storage storage, bool gates, bool residual_last,
+                       bool planar) {
   const bool transposed = query.node.op == "ConvTranspose";
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
-  if (const char* why = check_image(query.inputs[0], storage)) return why;
+  if (!planar || !is_planar(query.inputs[0]) || query.node.integer("group", 1) != 1)
+    if (const char* why = check_image(query.inputs[0], storage)) return why;
   if (const char* why = check_image(query.outputs[0], storage)) return why;
   const Tensor* weights = constant(query, 1);
   if (weights == nullptr) return "weights are not constant";
@@ -122,6 +130,11 @@ ConvQuery read_conv(const KernelQuery& query) {
   q.pad_top = pads.at(0), q.pad_left = pads.at(1);
   q.src_image = image_stride(x), q.src_pixel = pixel_stride(x);
   q.src_row = x.dims[2] > 1 ? x.strides[2] : q.src_pixel * x.dims[3];
+  q.planar = is_planar(x);
+  if (q.planar) {
+    q.src_plane = x.strides[1], q.src_pixel = 1;
+    q.src_row = x.dims[2] > 1 ? x.strides[2] : x.dims[3];
+  }
   q.dst_image = image_stride(y), q.dst_pixel = pixel_stride(y);
   q.has_residual = present(query, 3);
   q.residual_last = q.has_residual && query.node.integer("residual_last", 0) != 0;
@@ -172,10 +185,12 @@ std::vector<std::int64_t> row_segments(const ConvQuery& q, std::int64_t tile_pix
 }
 
 double storage_ns(const ConvQuery& q, Isa isa, std::int64_t times) noexcept {
-  // Two or three operations a vector on the way in, a handful on the way out.
+  // Two or three operations a vector on the way in, about as many to bring planes together, a handful on the
+  // way out.
   const double vectors_per_ns = multiply_adds_per_ns(isa) / lanes(isa);
   double operations = 0;
-  if (q.src_bf16) operations += 3.0 * static_cast<double>(q.in_h * q.in_w * q.groups * q.channels * times);
+  if (q.src_bf16 || q.planar)
+    operations += 3.0 * static_cast<double>(q.in_h * q.in_w * q.groups * q.channels * times);
   if (q.dst_bf16 || q.residual_bf16)  // one instruction rounds, or nine
     operations +=
         (isa == Isa::avx512_bf16 ? 2.0 : 8.0) * static_cast<double>(q.out_h * q.out_w * q.groups * q.filters);

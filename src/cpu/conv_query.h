@@ -21,6 +21,8 @@ struct ConvQuery {
   std::int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left;
   /// `residual_pixel` 0: one pixel is added to all of a picture.
   std::int64_t src_image, src_row, src_pixel, dst_image, dst_pixel, residual_image, residual_pixel;
+  bool planar;             ///< the input is a picture of three planes, as models get it; src_pixel is 1 then
+  std::int64_t src_plane;  ///< distance of these
   bool has_residual, residual_last, has_gate;
   bool src_bf16, dst_bf16, residual_bf16, gate_bf16;
   std::int64_t gate_image;
@@ -35,10 +37,10 @@ struct ConvQuery {
   }
 };
 
-/// nullptr if `read_conv` can read the query, else why not. Few kernels can multiply the input by a gate, or
-/// add the residual behind the activation.
+/// nullptr if `read_conv` can read the query, else why not. Few kernels can multiply the input by a gate,
+/// add the residual behind the activation, or read planes.
 const char* check_conv(const compiler::KernelQuery& query, Storage storage = Storage::f32, bool gates = false,
-                       bool residual_last = false);
+                       bool residual_last = false, bool planar = false);
 ConvQuery read_conv(const compiler::KernelQuery& query);
 
 /// The share of the products that are with pixels of the picture, not with its padding.

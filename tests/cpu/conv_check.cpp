@@ -47,6 +47,17 @@ TensorDesc image_desc(Shape dims, std::int64_t gap, bool bf16) {
   return desc;
 }
 
+// Planes with a gap behind each row.
+TensorDesc planar_desc(Shape dims, std::int64_t gap) {
+  TensorDesc desc;
+  desc.present = true;
+  desc.layout = Layout::plain;
+  const std::int64_t row = dims[3] + gap;
+  desc.strides = {dims[1] * dims[2] * row, dims[2] * row, row, 1};
+  desc.dims = std::move(dims);
+  return desc;
+}
+
 // From the first element to the last, without the gap behind the last pixel.
 std::size_t extent(const TensorDesc& desc) {
   std::int64_t last = 0;
@@ -124,11 +135,12 @@ void multiply_direct(const Problem& p, const std::vector<float>& src, const floa
               const std::int64_t iy = y * c.stride_h - c.pads[0] + ky * c.dilation_h,
                                  ix = x * c.stride_w - c.pads[1] + kx * c.dilation_w;
               if (iy < 0 || iy >= c.in_h || ix < 0 || ix >= c.in_w) continue;
-              const float* s =
-                  src.data() + n * p.x.strides[0] + iy * p.x.strides[2] + ix * p.x.strides[3] + f / fg * cg;
+              const std::int64_t channel = p.x.strides[1];
+              const float* s = src.data() + n * p.x.strides[0] + iy * p.x.strides[2] + ix * p.x.strides[3] +
+                               f / fg * cg * channel;
               const float* w = weights + f * cg * c.kernel_h * c.kernel_w + ky * c.kernel_w + kx;
               for (std::int64_t k = 0; k < cg; ++k) {
-                const double product = static_cast<double>(s[k]) * w[k * c.kernel_h * c.kernel_w];
+                const double product = static_cast<double>(s[k * channel]) * w[k * c.kernel_h * c.kernel_w];
                 out.sums[at] += product;
                 out.magnitude[at] += std::fabs(product);
               }
@@ -331,7 +343,8 @@ const Sums& coarse_sums(Problem& p) {
 Problem make_problem(const ConvCase& c) {
   Problem p;
   p.c = c;
-  p.x = image_desc({c.batch, c.channels, c.in_h, c.in_w}, c.src_gap, c.src_bf16);
+  const Shape x = {c.batch, c.channels, c.in_h, c.in_w};
+  p.x = c.planar ? planar_desc(x, c.src_gap) : image_desc(x, c.src_gap, c.src_bf16);
   p.y = image_desc({c.batch, c.filters, out_size(c, true), out_size(c, false)}, c.dst_gap, c.dst_bf16);
   p.r = image_desc(p.y.dims, c.in_place ? c.dst_gap : c.residual_gap, c.residual_bf16);
   p.node.op = c.transposed ? "ConvTranspose" : "Conv";
@@ -507,7 +520,7 @@ std::string describe(const ConvCase& c) {
     << c.stride_h << "x" << c.stride_w << " d" << c.dilation_h << "x" << c.dilation_w << " p" << c.pads[0]
     << "," << c.pads[1] << "," << c.pads[2] << "," << c.pads[3] << " " << c.activation
     << (c.bias ? "" : " no bias") << (c.residual ? " residual" : "") << (c.in_place ? " in place" : "")
-    << (c.src_bf16 ? " src bf16" : "") << (c.dst_bf16 ? " dst bf16" : "")
+    << (c.planar ? " planes" : "") << (c.src_bf16 ? " src bf16" : "") << (c.dst_bf16 ? " dst bf16" : "")
     << (c.residual_bf16 ? " residual bf16" : "") << " gaps " << c.src_gap << "," << c.dst_gap << ","
     << c.residual_gap;
   return s.str();
@@ -554,14 +567,15 @@ std::vector<std::string> check_conv_kernels(const ConvCase& c) {
   std::vector<std::string> ran;
   check_case(c, ran);
   ConvCase narrow = c;
-  narrow.src_bf16 = narrow.dst_bf16 = narrow.residual_bf16 = true;
+  narrow.src_bf16 = !c.planar;
+  narrow.dst_bf16 = narrow.residual_bf16 = true;
   check_case(narrow, ran);
   // One of the other combinations, each in turn over the cases.
   const std::string text = describe(c);
   std::size_t turn = 0;
   for (const char letter : text) turn = turn * 31 + static_cast<unsigned char>(letter);
   ConvCase mixed = c;
-  mixed.src_bf16 = turn % 3 != 0;
+  mixed.src_bf16 = turn % 3 != 0 && !c.planar;
   mixed.dst_bf16 = turn % 3 == 0;
   mixed.residual_bf16 = c.in_place ? mixed.dst_bf16 : turn % 2 == 0;
   check_case(mixed, ran);

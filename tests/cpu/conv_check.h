@@ -24,6 +24,7 @@ struct ConvCase {
   float alpha = 0, beta = 0;
   std::int64_t src_gap = 0, dst_gap = 0,
                residual_gap = 0;  ///< floats between one pixel's channels and the next pixel's
+  bool planar = false;            ///< the input is planes, `src_gap` floats between their rows
   bool in_place = false;          ///< the output lies over the residual
   bool coarse = true;             ///< kernels that err more may take it
   bool src_bf16 = false, dst_bf16 = false, residual_bf16 = false;  ///< else float32

@@ -160,6 +160,41 @@ TEST(Conv, UnequalStridesDilationsAndPads) {
          .pads = {6, 6, 6, 6}});
 }
 
+// Pictures as models get them are read as they are.
+TEST(Conv, Planes) {
+  const auto planes = [](ConvCase c) {
+    c.channels = 3, c.planar = true;
+    const std::vector<std::string> ran = check_conv_kernels(c);
+    EXPECT_THAT(ran, ::testing::Contains("conv.dense.portable.fp32")) << describe(c);
+    EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512.fp32.emulated")) << describe(c);
+    EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512.bf16.emulated")) << describe(c);
+    if (c.kernel_w == 1 || c.dilation_w > 1) return;
+    EXPECT_THAT(ran, ::testing::Contains("conv.dense.avx512_bf16.bf16.emulated")) << describe(c);
+    EXPECT_THAT(ran, ::testing::Contains("conv.dense.amx.bf16.emulated")) << describe(c);
+  };
+  for (std::int64_t h : {1, 2, 9})
+    for (std::int64_t w : {1, 2, 5, 8, 13, 15, 16, 17, 31, 40})
+      planes({.filters = 18, .in_h = h, .in_w = w, .pads = {1, 1, 1, 1}, .src_gap = w % 3});
+  for (std::int64_t kernel : {1, 2, 3, 7})
+    for (std::int64_t stride : {1, 2, 3})
+      for (std::int64_t dilation : {1, 2})
+        planes({.batch = 2,
+                .filters = 16,
+                .in_h = 27,
+                .in_w = 34,
+                .kernel_h = kernel,
+                .kernel_w = kernel,
+                .stride_h = stride,
+                .stride_w = stride,
+                .dilation_h = dilation,
+                .dilation_w = dilation,
+                .pads = {kernel / 2, 0, kernel / 2, kernel / 2},
+                .residual = stride == 1,
+                .activation = "hard_swish",
+                .src_gap = 3,
+                .dst_gap = 1});
+}
+
 TEST(Conv, Groups) {
   for (std::int64_t groups : {2, 3, 4})
     for (std::int64_t per_group : {1, 3, 8, 17})

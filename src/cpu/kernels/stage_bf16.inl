@@ -1,6 +1,8 @@
 // Strips of pictures made ready for products of bfloat16; included inside the namespace of each instruction set, after
 // byte_stage.h. Strides of the stage are in elements of the input.
 
+#include "cpu/kernels/planes.inl"
+
 /// `count` numbers as bfloat16.
 [[gnu::always_inline]] inline void narrow_row(const Bf16* src, Bf16* dst, std::int64_t count) {
   __builtin_memcpy(dst, src, static_cast<std::size_t>(count) * sizeof(Bf16));
@@ -16,6 +18,12 @@ inline void clear_row(Bf16* dst, std::int64_t count) {
   __builtin_memset(dst, 0, static_cast<std::size_t>(count) * sizeof(Bf16));
 }
 
+/// Pixels of three planes, side by side.
+inline void narrow_planes(const Bf16*, std::int64_t, Bf16*, std::int64_t) {}  // planes are floats
+inline void narrow_planes(const float* src, std::int64_t plane, Bf16* dst, std::int64_t count) {
+  interleave_planes(src, plane, dst, count);
+}
+
 /// Pixels [x0, x1) of one input row, some of which may lie outside the picture.
 template <class T>
 void stage_row_bf16(const ByteStage& s, const T* row, std::int64_t x0, std::int64_t x1, Bf16* dst) {
@@ -24,7 +32,9 @@ void stage_row_bf16(const ByteStage& s, const T* row, std::int64_t x0, std::int6
   dst += (first - x0) * s.pitch;
   if (last > first) {
     const T* src = row + first * s.src_pixel;
-    if (s.src_pixel == s.channels && s.pitch == s.channels) {
+    if (s.src_plane != 0) {
+      narrow_planes(src, s.src_plane, dst, last - first);
+    } else if (s.src_pixel == s.channels && s.pitch == s.channels) {
       narrow_row(src, dst, (last - first) * s.channels);
     } else {
       for (std::int64_t x = 0; x < last - first; ++x) {

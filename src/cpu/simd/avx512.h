@@ -158,6 +158,21 @@ struct Int {
   }
 }
 
+/// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.
+[[gnu::always_inline]] inline void interleave(Vec (&r)[3]) {
+  // Elements of the first two vectors, then those of the third between them.
+  const auto together = [&](__m512i two, __m512i three) __attribute__((always_inline)) {
+    return Vec{_mm512_permutex2var_ps(_mm512_permutex2var_ps(r[0].v, two, r[1].v), three, r[2].v)};
+  };
+  const Vec first = together(_mm512_setr_epi32(0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5),
+                             _mm512_setr_epi32(0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15));
+  const Vec second = together(_mm512_setr_epi32(21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26),
+                              _mm512_setr_epi32(0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15));
+  r[2] = together(_mm512_setr_epi32(0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0),
+                  _mm512_setr_epi32(26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31));
+  r[0] = first, r[1] = second;
+}
+
 /// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs; the instruction
 /// of AVX512_BF16 also turns denormal numbers into zeros.
 [[gnu::always_inline]] inline Vec widen_lanes(__m256i words) {

@@ -224,6 +224,14 @@ struct Int {
   }
 }
 
+/// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.
+[[gnu::always_inline]] inline void interleave(Vec (&r)[3]) {
+  float apart[3][kLanes], together[3 * kLanes];
+  for (int k = 0; k < 3; ++k) store(apart[k], r[k]);
+  for (int i = 0; i < 3 * kLanes; ++i) together[i] = apart[i % 3][i / 3];
+  for (int k = 0; k < 3; ++k) r[k] = load(together + k * kLanes);
+}
+
 /// bfloat16 in memory, floats in lanes. Stores round to nearest, ties to even, and keep NaNs.
 [[gnu::always_inline]] inline __m256 widen_eight(__m128i words) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(words), 16));

@@ -29,14 +29,14 @@ struct Packed {
 
 template <Storage kStorage>
 const char* can_run(const KernelQuery& query) {
-  return check_conv(query, kStorage);
+  return check_conv(query, kStorage, false, false, true);
 }
 
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
   // Rows of taps are one run where they are adjacent in memory.
-  const bool adjacent = q.dilation_w == 1 && q.groups == 1 && q.src_pixel == q.channels;
+  const bool adjacent = q.dilation_w == 1 && q.groups == 1 && (q.planar || q.src_pixel == q.channels);
   const std::int64_t runs = adjacent ? q.kernel_h : q.kernel_h * q.kernel_w;
   const std::int64_t products = q.channels * q.kernel_h * q.kernel_w;
   return share_inside(q) * static_cast<double>(q.batch * q.out_h * q.groups) *
@@ -75,7 +75,7 @@ void plan_slices(const ConvQuery& q, std::int64_t block_filters, ConvState& s) {
   }
 }
 
-// Widened input that stays in the second-level cache, if a row of outputs lets it.
+// Widened or interleaved input that stays in the second-level cache, if a row of outputs lets it.
 void plan_strips(const ConvQuery& q, ConvState& s) {
   constexpr std::int64_t kNearFloats = 96 * 1024;
   const auto whole = [&](std::int64_t rows) {
@@ -110,6 +110,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.dst_image = q.dst_image, s.dst_pixel = q.dst_pixel;
   s.residual_image = q.residual_image, s.residual_pixel = q.residual_pixel, s.has_residual = q.has_residual;
   s.src_bf16 = q.src_bf16, s.dst_bf16 = q.dst_bf16, s.residual_bf16 = q.residual_bf16;
+  s.planar = q.planar, s.src_plane = q.src_plane;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
@@ -147,7 +148,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
-  s.strip_bytes = s.src_bf16 ? strip_bytes(s) : 0;
+  s.strip_bytes = s.src_bf16 || s.planar ? strip_bytes(s) : 0;
   prepared.thread_scratch =
       s.strip_bytes + static_cast<std::size_t>(kStoredSumBytes) + tile_scratch(q.kernel_h * q.kernel_w);
   prepared.constants_used = {false, true, true, false};

@@ -20,6 +20,8 @@ struct ConvState {
   std::int64_t residual_image, residual_pixel;  ///< likewise
   bool has_residual;                            ///< src[3]
   bool src_bf16, dst_bf16, residual_bf16;       ///< else floats
+  bool planar;                                  ///< the input is three planes, at this distance
+  std::int64_t src_plane;
   Epilogue epilogue;
 
   /// Output channels in vectors, cut into `blocks` near-equal register blocks of at most `block_vectors`.
@@ -38,8 +40,8 @@ struct ConvState {
   std::int64_t bands, splits;
   bool filters_first;  ///< the order of tasks: those of one range of filters follow each other
 
-  // bfloat16 inputs are widened strip by strip of `strip_rows` output rows: all input rows from the first to
-  // the last, or (`gathered`) the kernel_h rows of each output row.
+  // bfloat16 inputs are widened, planes brought together, strip by strip of `strip_rows` output rows: all
+  // input rows from the first to the last, or (`gathered`) the kernel_h rows of each output row.
   std::int64_t strip_rows;
   bool gathered;
   std::size_t strip_bytes;  ///< of scratch

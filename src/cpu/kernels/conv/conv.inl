@@ -3,6 +3,7 @@
 // arithmetic; at the border each tap has a pointer a pixel, to zeros where it falls outside, and taps that miss the image
 // for every pixel of the tile are skipped.
 
+#include "cpu/kernels/planes.inl"
 #include "cpu/kernels/tile/stored_tile.inl"
 
 struct Tap {
@@ -26,7 +27,7 @@ struct ConvCall {
   ScatteredRun* scattered;
   const float** pointers;
 
-  // Row of taps ky of output row y starts at first + (y - y0) * row + ky * tap_row. Widened pixels lie densely.
+  // Row of taps ky of output row y starts at first + (y - y0) * row + ky * tap_row. Pixels of a strip lie densely.
   const float* first;
   std::int64_t y0, row, tap_row, pixel;
 };
@@ -180,8 +181,8 @@ inline void conv_block(const ConvCall& call, std::int64_t group, std::int64_t bl
   }
 }
 
-/// Widens what output rows [y0, y1) read into scratch, and points the call there.
-inline void widen_strip(ConvCall& call, const Bf16* src, std::int64_t y0, std::int64_t y1, float* strip) {
+/// Brings what output rows [y0, y1) read into scratch, as floats with their channels last, and points the call there.
+inline void stage_strip(ConvCall& call, const void* src, std::int64_t offset, std::int64_t y0, std::int64_t y1, float* strip) {
   const ConvState& s = *call.s;
   const std::int64_t width = s.in_w * s.channels, top = y0 * s.stride_h - s.pad_top;
   const std::int64_t slots =
@@ -189,7 +190,13 @@ inline void widen_strip(ConvCall& call, const Bf16* src, std::int64_t y0, std::i
   for (std::int64_t slot = 0; slot < slots; ++slot) {
     const std::int64_t y =
         s.gathered ? top + slot / s.kernel_h * s.stride_h + slot % s.kernel_h * s.dilation_h : top + slot;
-    if (y >= 0 && y < s.in_h) widen_pixels(src + y * s.src_row, s.src_pixel, strip + slot * width, s.in_w, s.channels);
+    if (y < 0 || y >= s.in_h) continue;
+    const std::int64_t at = offset + y * s.src_row;
+    float* const to = strip + slot * width;
+    if (s.planar)
+      interleave_planes(static_cast<const float*>(src) + at, s.src_plane, to, s.in_w);
+    else
+      widen_pixels(static_cast<const Bf16*>(src) + at, s.src_pixel, to, s.in_w, s.channels);
   }
   call.first = strip;
   call.y0 = y0;
@@ -221,7 +228,7 @@ inline void run_conv(const compiler::KernelArgs& args) {
     call.ends = ends.at_image(image * s.dst_image + group * s.filters, image * s.residual_image + group * s.filters);
     const std::int64_t b0 = s.blocks * split / s.splits, b1 = s.blocks * (split + 1) / s.splits;
     const std::int64_t y0 = s.out_h * band / s.bands, y1 = s.out_h * (band + 1) / s.bands;
-    if (!s.src_bf16) {
+    if (!s.src_bf16 && !s.planar) {
       call.first = static_cast<const float*>(args.src[0]) + src - s.pad_top * s.src_row;
       call.y0 = 0;
       call.row = s.stride_h * s.src_row;
@@ -232,7 +239,7 @@ inline void run_conv(const compiler::KernelArgs& args) {
     }
     for (std::int64_t y = y0; y < y1; y += s.strip_rows) {
       const std::int64_t end = smaller(y1, y + s.strip_rows);
-      widen_strip(call, static_cast<const Bf16*>(args.src[0]) + src, y, end, strip);
+      stage_strip(call, args.src[0], src, y, end, strip);
       for (std::int64_t b = b0; b < b1; ++b) conv_block(call, group, b, y, end);
     }
   }

@@ -33,9 +33,11 @@ struct Packed {
 };
 
 const char* can_run(const KernelQuery& query) {
-  if (const char* why = check_conv(query, Storage::bf16, true)) return why;
+  if (const char* why = check_conv(query, Storage::bf16, true, false, true)) return why;
   const ConvQuery q = read_conv(query);
   if (q.groups != 1) return "grouped";
+  if (q.planar && (q.has_gate || q.kernel_w == 1 || q.dilation_w != 1))
+    return "planes that are staged with gaps";
   if (q.has_gate && (q.kernel_h != 1 || q.kernel_w != 1 || q.pad_top != 0 || q.pad_left != 0))
     return "gated, but not 1x1";
   return nullptr;
@@ -231,6 +233,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   if (s.bands < wanted) s.splits = std::max(s.splits, even_tasks(wanted / s.bands, s.blocks));
   const StripPlan strips = plan_strips(geometry(q), walk.pitch, 2, (q.out_h + s.bands - 1) / s.bands);
   s.stage = strips.stage;
+  s.stage.src_plane = q.src_plane;
   s.strip_rows = strips.rows, s.strip_columns = strips.columns;
   if (s.direct) {
     s.stage.slot_y = q.stride_h, s.stage.slot_ky = q.dilation_h;
