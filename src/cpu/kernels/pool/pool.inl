@@ -53,7 +53,7 @@ struct Average {
 template <class T>
 inline std::int64_t outputs_ahead(const PoolParams& p) {
   const std::int64_t bytes = p.stride_w * p.src_pixel * static_cast<std::int64_t>(sizeof(T));
-  return bytes < 4096 ? 4096 / bytes : 1;
+  return 0 < bytes && bytes < 4096 ? 4096 / bytes : 1;
 }
 
 /// kCount vectors of channels of one output: neighbours from `channel` on, but the last one starts at `last` and has `tail`
