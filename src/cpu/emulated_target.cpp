@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu/kernels/attention/attention.h"
 #include "cpu/kernels/conv/conv.h"
 #include "cpu/kernels/conv_bf16/conv_bf16.h"
 #include "cpu/kernels/conv_bytes/conv_bytes.h"
@@ -16,6 +17,7 @@
 #include "cpu/kernels/elementwise_bytes/elementwise_bytes.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
+#include "cpu/kernels/normalise/normalise.h"
 #include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/pool/pool.h"
 #include "cpu/kernels/reduce/reduce.h"
@@ -43,6 +45,7 @@ struct Emulation {
 
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
+    {"attention.avx512.fp32", emulated::attention},
     {"conv.dense.avx512.fp32", emulated::conv_dense},
     {"conv.dense.avx512.bf16", emulated::conv_dense},
     {"conv.dense.amx.bf16", emulated::conv_tiles},
@@ -86,6 +89,8 @@ constexpr Emulation kEmulations[] = {
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},
+    {"normalise.layer.avx512.fp32", emulated::normalise_lines},
+    {"normalise.plane.avx512.fp32", emulated::normalise_lines},
     {"pool.max.avx512.fp32", emulated::max_pool},
     {"pool.max.avx512.int8", emulated::max_pool_bytes},
     {"pool.average.avx512.fp32", emulated::average_pool},

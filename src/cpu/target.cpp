@@ -20,6 +20,7 @@ class CpuTarget final : public compiler::Target {
   CpuTarget() {
     // clang-format off
     const std::span<const KernelDesc> families[] = {
+        attention_kernels(),
         conv_kernels(),
         conv_bf16_kernels(),
         conv_few_kernels(),
@@ -38,6 +39,7 @@ class CpuTarget final : public compiler::Target {
         elementwise_bytes_kernels(),
         inverted_residual_kernels(),
         matmul_kernels(),
+        normalise_kernels(),
         pool_kernels(),
         reduce_kernels(),
         resize_kernels(),

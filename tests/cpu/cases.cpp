@@ -4,6 +4,7 @@ namespace saccade::kernel_check {
 namespace {
 
 constexpr Family kFamilies[] = {
+    {"attention", attention_cases},
     {"conv", conv_cases},
     {"conv_bytes", conv_bytes_cases},
     {"copy", copy_cases},
@@ -11,6 +12,7 @@ constexpr Family kFamilies[] = {
     {"elementwise", elementwise_cases},
     {"inverted_residual", inverted_residual_cases},
     {"matmul", matmul_cases},
+    {"normalise", normalise_cases},
     {"pool", pool_cases},
     {"reduce", reduce_cases},
     {"resize", resize_cases},

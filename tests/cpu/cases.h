@@ -9,6 +9,7 @@
 
 namespace saccade::kernel_check {
 
+std::vector<Case> attention_cases();
 std::vector<Case> conv_cases();
 std::vector<Case> conv_bytes_cases();
 std::vector<Case> copy_cases();
@@ -16,6 +17,7 @@ std::vector<Case> depthwise_cases();
 std::vector<Case> elementwise_cases();
 std::vector<Case> inverted_residual_cases();
 std::vector<Case> matmul_cases();
+std::vector<Case> normalise_cases();
 std::vector<Case> pool_cases();
 std::vector<Case> reduce_cases();
 std::vector<Case> resize_cases();

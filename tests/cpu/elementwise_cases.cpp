@@ -75,8 +75,8 @@ void add_functions(std::vector<Case>& cases) {
     cases.push_back(unary(function, -4, 4));
     cases.push_back(unary(function, -0.001, 0.001, 37));
   }
-  for (const char* function :
-       {"Sigmoid %0", "Silu %0", "Tanh %0", "Elu %0 0.7", "Exp %0", "HardSwish %0", "Softplus %0", "Mish %0"})
+  for (const char* function : {"Sigmoid %0", "Silu %0", "Tanh %0", "Elu %0 0.7", "Exp %0", "HardSwish %0",
+                               "Softplus %0", "Mish %0", "Gelu %0", "Erf %0"})
     cases.push_back(unary(function, -88, 88, 333));
   for (const char* function : {"Sqrt %0", "Rsqrt %0", "Log %0", "Pow %0 0.3"}) {
     cases.push_back(unary(function, 0.01, 4));
@@ -85,7 +85,7 @@ void add_functions(std::vector<Case>& cases) {
   const float nan = std::nanf(""), infinity = INFINITY;
   for (const char* function :
        {"Relu %0", "Clip %0 -1 1", "Sigmoid %0", "Tanh %0", "HardSwish %0", "Exp %0", "Abs %0", "Min %0 1",
-        "Max 1 %0", "Sign %0", "Floor %0", "Round %0", "Add %0 1"}) {
+        "Max 1 %0", "Sign %0", "Floor %0", "Round %0", "Add %0 1", "Gelu %0", "Erf %0"}) {
     Case test = unary(function, 0, 1);
     test.name += " of special values";
     test.inputs[0].value = Tensor::of<float>(

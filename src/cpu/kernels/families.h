@@ -7,6 +7,7 @@
 
 namespace saccade::cpu {
 
+std::span<const compiler::KernelDesc> attention_kernels();
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_bf16_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
@@ -25,6 +26,7 @@ std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_bytes_kernels();
 std::span<const compiler::KernelDesc> matmul_kernels();
+std::span<const compiler::KernelDesc> normalise_kernels();
 std::span<const compiler::KernelDesc> pool_kernels();
 std::span<const compiler::KernelDesc> reduce_kernels();
 std::span<const compiler::KernelDesc> resize_kernels();

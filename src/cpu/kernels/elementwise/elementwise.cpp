@@ -70,6 +70,8 @@ constexpr Coded kCodes[] = {
     {"Sign", Code::sign, 0.7},
     {"Softplus", Code::softplus, 10},
     {"Mish", Code::mish, 18},
+    {"Gelu", Code::gelu, 9},
+    {"Erf", Code::erf, 9},
 };
 
 const Coded* find_code(std::string_view op) {

@@ -41,6 +41,8 @@ enum class ElementwiseCode : int {
   softplus,
   mish,
   gelu_tanh,
+  gelu,
+  erf,
   scalar
 };
 

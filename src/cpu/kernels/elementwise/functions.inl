@@ -1,5 +1,7 @@
 // The functions of elementwise programs over arrays. Included inside the namespace of each instruction set.
 
+#include "cpu/simd/erf.inl"
+
 /// y[i] = f(a[i]). `y` may be `a`.
 template <int kUnroll, class F>
 [[gnu::always_inline]] inline void map(const float* a, float* y, int n, F f) {
@@ -194,10 +196,13 @@ template <bool kScalar>
       map<1>(a, y, n, [](Vec x) { return x * tanh(softplus(x)); });
       break;
     case ElementwiseCode::gelu_tanh:
-      map<1>(a, y, n, [](Vec x) {
-        const Vec inner = x * broadcast(0.79788456f) * fma(x * x, broadcast(0.044715f), broadcast(1.0f));
-        return broadcast(0.5f) * x * (broadcast(1.0f) + tanh(inner));
-      });
+      map<1>(a, y, n, [](Vec x) { return gelu_tanh(x); });
+      break;
+    case ElementwiseCode::gelu:
+      map<1>(a, y, n, [](Vec x) { return gelu(x); });
+      break;
+    case ElementwiseCode::erf:
+      map<1>(a, y, n, [](Vec x) { return erf(x); });
       break;
     default:
       run_scalar(in, a, nullptr, false, y, n);

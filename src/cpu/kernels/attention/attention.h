@@ -1,0 +1,48 @@
+// Attention: softmax(scale Q K' + mask) V of every head in one step, a block of queries at a time, whose
+// scores stay in the second-level cache. What prepare() hands to the kernels, and their entry point.
+#pragma once
+
+#include <cstdint>
+
+#include "compiler/kernel_args.h"
+#include "cpu/kernels/matmul/matmul.h"
+
+namespace saccade::cpu {
+
+/// One head of one image. Offsets in elements.
+struct AttentionItem {
+  std::int64_t q, dst, mask;
+  std::int64_t shared;  ///< which keys and values
+};
+
+struct AttentionKeys {
+  std::int64_t k, v;  ///< offsets
+};
+
+/// Most queries of a task.
+constexpr int kAttentionRows = 48;
+
+struct AttentionState {
+  MatmulState scores;  ///< queries times keys; its rows lie `dst_row` apart in the thread's scratch
+  MatmulState values;  ///< those rows times values
+  const AttentionItem* items;
+  const AttentionKeys* keys;
+  std::int64_t rows, row_tasks;  ///< queries of a task; tasks of an item
+  bool has_mask;
+  std::int64_t mask_row;
+};
+
+namespace portable {
+void attention(const compiler::KernelArgs& args) noexcept;
+}  // namespace portable
+namespace avx2 {
+void attention(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx2
+namespace avx512 {
+void attention(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
+namespace avx512_emulated {
+void attention(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
+
+}  // namespace saccade::cpu
