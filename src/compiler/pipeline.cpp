@@ -19,6 +19,7 @@
 #include "compiler/passes/fold_gates.h"
 #include "compiler/passes/fold_pad.h"
 #include "compiler/passes/fuse_activation.h"
+#include "compiler/passes/fuse_attention.h"
 #include "compiler/passes/fuse_elementwise.h"
 #include "compiler/passes/fuse_inverted_residual.h"
 #include "compiler/passes/fuse_quantised_conv.h"
@@ -29,12 +30,15 @@
 #include "compiler/passes/inline_branches.h"
 #include "compiler/passes/integer_sums.h"
 #include "compiler/passes/keep_bytes.h"
+#include "compiler/passes/linear_as_conv.h"
 #include "compiler/passes/lower_to_bf16.h"
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/pooled_branch_as_bias.h"
 #include "compiler/passes/recognise_activations.h"
+#include "compiler/passes/recognise_norms.h"
+#include "compiler/passes/regroup_transposes.h"
 #include "compiler/passes/set_shapes.h"
 #include "compiler/passes/simplify_means.h"
 #include "compiler/passes/threshold_logits.h"
@@ -65,6 +69,11 @@ constexpr std::array kPasses{
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
     Pass{"canonicalise", true, plain<canonicalise>},
+    Pass{"recognise_norms", false, plain<recognise_norms>},
+    Pass{"fuse_attention", false, plain<fuse_attention>},
+    // Tokens and pictures: transposes that move nothing, for the next pass to cancel.
+    Pass{"regroup_transposes", false, plain<regroup_transposes>},
+    Pass{"linear_as_conv", false, plain<linear_as_conv>},
     Pass{"eliminate_transposes", false, plain<eliminate_transposes>},
     // Constants that transposes were moved across, and transposes that turned out to be reshapes.
     Pass{"fold_constants", true, plain<fold_constants>},

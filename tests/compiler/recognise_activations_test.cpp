@@ -55,6 +55,30 @@ TEST(RecogniseActivations, Silu) {
   EXPECT_EQ(g.nodes[0].op, "Silu");
 }
 
+TEST(RecogniseActivations, GeluFromItsFactorsInAnyOrder) {
+  for (const int order : {0, 1, 2, 3}) {
+    GraphMaker m;
+    const auto x = m.input("x", {2, 8});
+    const auto erf = m.node("Erf", {m.node("Mul", {x, m.scalar(0.70710678f)})});
+    const auto sum = m.node("Add", {erf, m.scalar(order == 3 ? 2.0f : 1.0f)});
+    const auto half = m.scalar(0.5f);
+    const auto y = order == 1   ? m.node("Mul", {m.node("Mul", {half, x}), sum})
+                   : order == 2 ? m.node("Mul", {x, m.node("Mul", {sum, half})})
+                                : m.node("Mul", {m.node("Mul", {x, sum}), half});
+    const ir::Graph g = apply(recognise_activations, m.finish({y}));
+    EXPECT_EQ(count(g, "Gelu"), order == 3 ? 0u : 1u) << order;
+    EXPECT_EQ(g.nodes.size() == 1, order != 3) << order;
+  }
+}
+
+TEST(RecogniseActivations, GeluOfSomethingElseStays) {
+  GraphMaker m;
+  const auto x = m.input("x", {2, 8}), z = m.input("z", {2, 8});
+  const auto erf = m.node("Erf", {m.node("Mul", {x, m.scalar(0.70710678f)})});
+  const auto y = m.node("Mul", {m.node("Mul", {z, m.node("Add", {erf, m.scalar(1)})}), m.scalar(0.5f)});
+  EXPECT_EQ(count(apply(recognise_activations, m.finish({y})), "Gelu"), 0u);
+}
+
 TEST(RecogniseActivations, Clips) {
   GraphMaker m;
   const auto x = m.input("x", {2, 8});

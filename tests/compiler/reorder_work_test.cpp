@@ -162,6 +162,40 @@ TEST(PointwiseBeforeResize, SumsThatStay) {
   EXPECT_EQ(count(g, "Conv"), count(before, "Conv"));
 }
 
+TEST(PointwiseBeforeResize, WidePartsOfAConcatenation) {
+  for (const bool others : {true, false}) {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 3, 8, 10}), y = m.input("y", {1, 128, 4, 5}),
+               z = m.input("z", {1, 130, 4, 5});
+    std::vector<Id> parts{enlarge(m, y), enlarge(m, z)};
+    if (others) parts = {x, parts[0], m.node("Relu", {x}), parts[1], enlarge(m, m.input("w", {1, 4, 4, 5}))};
+    const auto all = m.node("Concat", parts, {{"axis", std::int64_t{1}}});
+    const auto y_out = m.conv(all, others ? 268 : 258, 5, 1);
+    const ir::Graph g = apply(pointwise_before_resize, m.finish({m.node("Relu", {y_out})}));
+    EXPECT_EQ(count(g, "Conv"), others ? 3u : 2u);
+    EXPECT_EQ(count(g, "Add"), others ? 2u : 1u);
+    EXPECT_EQ(count(g, "Concat"), others ? 1u : 0u);
+  }
+}
+
+TEST(PointwiseBeforeResize, PartsOfAConcatenationThatStay) {
+  for (const int kind : {0, 1, 2, 3}) {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 4, 8, 10});
+    const auto y = m.input("y", kind == 0   ? Shape{1, 96, 4, 5}
+                                : kind == 1 ? Shape{1, 128, 1, 1}
+                                            : Shape{1, 128, 4, 5});
+    const auto up = enlarge(m, y, "linear", "half_pixel",
+                            kind == 1 ? std::vector<float>{1, 1, 8, 10} : std::vector<float>{1, 1, 2, 2});
+    const auto all = m.node("Concat", {x, up}, {{"axis", std::int64_t{1}}});
+    const auto result = m.conv(all, kind == 0 ? 100 : 132, 5, kind == 2 ? 3 : 1);
+    std::vector<Id> outputs{result};
+    if (kind == 3) outputs.push_back(all);
+    EXPECT_EQ(count(apply(pointwise_before_resize, m.finish(outputs)), "Concat"), 1u) << kind;
+    EXPECT_EQ(count(apply(pointwise_before_resize, m.finish(outputs)), "Conv"), 1u) << kind;
+  }
+}
+
 TEST(MergePointwise, MultipliesTheFilters) {
   for (const bool bias : {false, true}) {
     GraphMaker m;

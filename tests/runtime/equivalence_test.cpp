@@ -93,11 +93,26 @@ TEST(PlannedExecutor, AgreesOnEachInstructionSetOfThisMachine) {
 }
 
 TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
-  for (const char* pass :
-       {"eliminate_transposes", "fold_pad", "fold_batch_norm", "recognise_activations",
-        "pointwise_before_resize", "fuse_resize_arg_max", "simplify_means", "fuse_residual",
-        "fuse_activation", "common_subexpressions", "fuse_elementwise", "fuse_inverted_residual",
-        "fold_gates", "fuse_residual_last", "merge_pointwise", "pooled_branch_as_bias"}) {
+  for (const char* pass : {"eliminate_transposes",
+                           "fold_pad",
+                           "fold_batch_norm",
+                           "recognise_activations",
+                           "pointwise_before_resize",
+                           "fuse_resize_arg_max",
+                           "simplify_means",
+                           "fuse_residual",
+                           "fuse_activation",
+                           "common_subexpressions",
+                           "fuse_elementwise",
+                           "fuse_inverted_residual",
+                           "fold_gates",
+                           "fuse_residual_last",
+                           "merge_pointwise",
+                           "pooled_branch_as_bias",
+                           "linear_as_conv",
+                           "regroup_transposes",
+                           "recognise_norms",
+                           "fuse_attention"}) {
     for (const unsigned seed : {4u, 7u}) {
       SCOPED_TRACE(pass);
       const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));

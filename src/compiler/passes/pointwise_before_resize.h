@@ -12,6 +12,8 @@ namespace saccade::compiler {
 /// without a home.
 /// Likewise Conv 1x1 behind x + Resize(y) of few channels -> Conv(x) + Resize(Conv(y)), so that the sum is
 /// the first convolution's residual.
+/// And Conv 1x1 behind a concatenation of x and wide Resize(y) -> Conv(x) + Resize(Conv(y)): what decoders
+/// that bring maps of several sizes together would multiply at the largest.
 void pointwise_before_resize(ir::Graph& graph);
 
 }  // namespace saccade::compiler

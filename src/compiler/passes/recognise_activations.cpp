@@ -175,7 +175,54 @@ bool hard_swish_product_first(Edit& edit, std::size_t index) {
   return false;
 }
 
-constexpr std::array<Rule, 4> kRules{clips, hard_sigmoid, gated, hard_swish_product_first};
+// The factors of a product of products that nothing else reads; `inner` are the nodes inside it.
+void factors_of(const Edit& edit, const Node& product, std::vector<ValueId>& factors,
+                std::vector<std::size_t>& inner) {
+  for (const ValueId id : product.inputs) {
+    const std::optional<std::size_t> nested = sole_producer(edit, id, "Mul");
+    if (nested && inner.size() < 2) {
+      inner.push_back(*nested);
+      factors_of(edit, edit.graph().nodes[*nested], factors, inner);
+    } else {
+      factors.push_back(id);
+    }
+  }
+}
+
+// x * (1 + erf(x * sqrt(1 / 2))) * 0.5, the factors in any order
+bool gelu(Edit& edit, std::size_t index) {
+  const ir::Graph& graph = edit.graph();
+  const Node& node = graph.nodes[index];
+  if (node.op != "Mul") return false;
+  std::vector<ValueId> factors;
+  std::vector<std::size_t> inner;
+  factors_of(edit, node, factors, inner);
+  if (factors.size() != 3) return false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::optional<std::size_t> add = sole_producer(edit, factors[i], "Add");
+    if (!add) continue;
+    const std::optional<WithScalar> sum = with_scalar(graph, graph.nodes[*add]);
+    if (!sum || sum->c != 1.0f) return false;
+    const std::optional<std::size_t> erf = sole_producer(edit, sum->x, "Erf");
+    if (!erf) return false;
+    const std::optional<std::size_t> scaled = sole_producer(edit, graph.nodes[*erf].inputs[0], "Mul");
+    if (!scaled) return false;
+    const std::optional<WithScalar> argument = with_scalar(graph, graph.nodes[*scaled]);
+    if (!argument || !near(argument->c, std::sqrt(0.5))) return false;
+    const ValueId x = argument->x, a = factors[(i + 1) % 3], b = factors[(i + 2) % 3];
+    const Shape* shape = known_shape(graph, node.outputs[0]);
+    if ((a != x && b != x) || scalar_constant(graph, a == x ? b : a) != 0.5f || shape == nullptr ||
+        *shape != *known_shape(graph, x))
+      return false;
+    edit.replace(index, edit.insert(index, Node{node.name, "Gelu", {x}, {}, {}}));
+    for (const std::size_t n : inner) edit.remove(n);
+    for (const std::size_t n : {*add, *erf, *scaled}) edit.remove(n);
+    return true;
+  }
+  return false;
+}
+
+constexpr std::array<Rule, 5> kRules{clips, hard_sigmoid, gated, hard_swish_product_first, gelu};
 
 }  // namespace
 
