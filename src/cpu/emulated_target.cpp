@@ -15,6 +15,7 @@
 #include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
 #include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/kernels/elementwise_bytes/elementwise_bytes.h"
+#include "cpu/kernels/instance_norm/instance_norm.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/normalise/normalise.h"
@@ -86,6 +87,7 @@ constexpr Emulation kEmulations[] = {
     {"depthwise.avx512_bf16.stored.bf16", emulated::depthwise_conv_bf16},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
     {"elementwise.bytes.avx512.int8", emulated::elementwise_bytes},
+    {"instance_norm.avx512.fp32", emulated::instance_norm},
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},

@@ -37,6 +37,7 @@ class CpuTarget final : public compiler::Target {
         depthwise_kernels(),
         elementwise_kernels(),
         elementwise_bytes_kernels(),
+        instance_norm_kernels(),
         inverted_residual_kernels(),
         matmul_kernels(),
         normalise_kernels(),

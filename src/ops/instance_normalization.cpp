@@ -1,6 +1,8 @@
-// Each plane to mean 0 and variance 1, then scaled and shifted per channel.
+// Each plane to mean 0 and variance 1, then scaled and shifted per channel; as passes leave it, with an
+// activation behind, and with channels in front of `first_channel` that only get the activation.
 #include <cmath>
 
+#include "ops/activation.h"
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
 #include "ops/table.h"
@@ -9,7 +11,11 @@ namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"epsilon", AttributeKind::real}};
+constexpr AttributeDef kAttributes[] = {{"epsilon", AttributeKind::real},
+                                        {"first_channel", AttributeKind::integer},
+                                        {"activation", AttributeKind::text},
+                                        {"activation_alpha", AttributeKind::real},
+                                        {"activation_beta", AttributeKind::real}};
 
 void infer(InferContext& context) {
   const Shape& x = context.shape(0);
@@ -25,11 +31,18 @@ void evaluate(EvalContext& context) {
   const Shape& shape = context.shape(0);
   const std::int64_t size = product(shape, 2, shape.size());
   const double epsilon = static_cast<double>(context.node().real("epsilon", 1e-5f));
+  const std::int64_t first = context.node().integer("first_channel", 0);
+  const Activation activation(context);
   visit_float(context, context.dtype(0), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* x = context.input(0).data<T>();
     T* y = context.out().template data<T>();
     for (std::int64_t p = 0; p < shape[0] * shape[1]; ++p) {
+      if (p % shape[1] < first) {
+        for (std::int64_t i = p * size; i < (p + 1) * size; ++i)
+          y[i] = static_cast<T>(activation(static_cast<double>(x[i])));
+        continue;
+      }
       double mean = 0, variance = 0;
       for (std::int64_t i = p * size; i < (p + 1) * size; ++i) mean += static_cast<double>(x[i]);
       mean /= static_cast<double>(size);
@@ -40,7 +53,7 @@ void evaluate(EvalContext& context) {
           static_cast<double>(context.input(1).data<T>()[p % shape[1]]) / std::sqrt(variance + epsilon);
       const double bias = static_cast<double>(context.input(2).data<T>()[p % shape[1]]);
       for (std::int64_t i = p * size; i < (p + 1) * size; ++i)
-        y[i] = static_cast<T>((static_cast<double>(x[i]) - mean) * scale + bias);
+        y[i] = static_cast<T>(activation((static_cast<double>(x[i]) - mean) * scale + bias));
     }
   });
 }

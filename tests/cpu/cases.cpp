@@ -10,6 +10,7 @@ constexpr Family kFamilies[] = {
     {"copy", copy_cases},
     {"depthwise", depthwise_cases},
     {"elementwise", elementwise_cases},
+    {"instance_norm", instance_norm_cases},
     {"inverted_residual", inverted_residual_cases},
     {"matmul", matmul_cases},
     {"normalise", normalise_cases},

@@ -15,6 +15,7 @@ std::vector<Case> conv_bytes_cases();
 std::vector<Case> copy_cases();
 std::vector<Case> depthwise_cases();
 std::vector<Case> elementwise_cases();
+std::vector<Case> instance_norm_cases();
 std::vector<Case> inverted_residual_cases();
 std::vector<Case> matmul_cases();
 std::vector<Case> normalise_cases();

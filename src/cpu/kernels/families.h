@@ -11,6 +11,7 @@ std::span<const compiler::KernelDesc> attention_kernels();
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_bf16_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
+std::span<const compiler::KernelDesc> instance_norm_kernels();
 std::span<const compiler::KernelDesc> inverted_residual_kernels();
 std::span<const compiler::KernelDesc> conv_bytes_kernels();
 std::span<const compiler::KernelDesc> depthwise_bytes_kernels();
