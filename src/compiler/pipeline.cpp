@@ -13,6 +13,7 @@
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
 #include "compiler/passes/eliminate_transposes.h"
+#include "compiler/passes/einsum_as_matmul.h"
 #include "compiler/passes/expand_quantised.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
@@ -69,6 +70,8 @@ constexpr std::array kPasses{
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
     Pass{"canonicalise", true, plain<canonicalise>},
+    // Before those that look for matrix products.
+    Pass{"einsum_as_matmul", false, plain<einsum_as_matmul>},
     Pass{"recognise_norms", false, plain<recognise_norms>},
     Pass{"fuse_attention", false, plain<fuse_attention>},
     // Tokens and pictures: transposes that move nothing, for the next pass to cancel.

@@ -112,7 +112,8 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
                            "linear_as_conv",
                            "regroup_transposes",
                            "recognise_norms",
-                           "fuse_attention"}) {
+                           "fuse_attention",
+                           "einsum_as_matmul"}) {
     for (const unsigned seed : {4u, 7u}) {
       SCOPED_TRACE(pass);
       const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));
