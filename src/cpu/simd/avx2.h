@@ -108,9 +108,12 @@ struct Int {
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm256_cvtepi32_ps(a.v)}; }
 [[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm256_castsi256_ps(a.v)}; }
 [[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm256_castps_si256(a.v)}; }
-[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
-  const __m256i power = _mm256_slli_epi32(_mm256_add_epi32(n.v, _mm256_set1_epi32(127)), 23);
-  return {_mm256_mul_ps(a.v, _mm256_castsi256_ps(power))};
+/// a·2ⁿ for whole n from -126 to 128.
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Vec n) {
+  // Two steps, since 2^128 is no float.
+  const __m256i half =
+      _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(126)), 23);
+  return {_mm256_mul_ps(_mm256_mul_ps(a.v, _mm256_castsi256_ps(half)), _mm256_set1_ps(2.0f))};
 }
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {

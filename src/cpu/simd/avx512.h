@@ -107,10 +107,8 @@ struct Int {
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm512_cvtepi32_ps(a.v)}; }
 [[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm512_castsi512_ps(a.v)}; }
 [[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm512_castps_si512(a.v)}; }
-[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
-  const __m512i power = _mm512_slli_epi32(_mm512_add_epi32(n.v, _mm512_set1_epi32(127)), 23);
-  return {_mm512_mul_ps(a.v, _mm512_castsi512_ps(power))};
-}
+/// a·2ⁿ for whole n from -126 to 128.
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Vec n) { return {_mm512_scalef_ps(a.v, n.v)}; }
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {
   return {_mm512_sub_epi32(_mm512_srli_epi32(_mm512_castps_si512(a.v), 23), _mm512_set1_epi32(127))};

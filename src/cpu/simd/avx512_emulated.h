@@ -182,10 +182,15 @@ struct Int {
 [[gnu::always_inline]] inline Int float_bits(Vec a) {
   return {_mm256_castps_si256(a.lo), _mm256_castps_si256(a.hi)};
 }
-[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
-  const __m256i bias = _mm256_set1_epi32(127);
-  return {_mm256_mul_ps(a.lo, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n.lo, bias), 23))),
-          _mm256_mul_ps(a.hi, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(n.hi, bias), 23)))};
+/// a·2ⁿ for whole n from -126 to 128.
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Vec n) {
+  // Two steps, since 2^128 is no float.
+  const __m256i bias = _mm256_set1_epi32(126);
+  const __m256 two = _mm256_set1_ps(2.0f);
+  const __m256i lo = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n.lo), bias), 23);
+  const __m256i hi = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n.hi), bias), 23);
+  return {_mm256_mul_ps(_mm256_mul_ps(a.lo, _mm256_castsi256_ps(lo)), two),
+          _mm256_mul_ps(_mm256_mul_ps(a.hi, _mm256_castsi256_ps(hi)), two)};
 }
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {

@@ -12,9 +12,7 @@
   p = fma(p, r, broadcast(0.1666651868f));
   p = fma(p, r, broadcast(0.5000000095f));
   const Vec y = fma(p * r, r, r) + broadcast(1.0f);
-  // Two steps, since n reaches 128 and 2^128 is no float.
-  const Vec scaled = scale_exponent(y, to_int(n) + broadcast_int(-1)) * broadcast(2.0f);
-  return select(less(x, broadcast(-87.33654f)), zero(), scaled);
+  return select(less(x, broadcast(-87.33654f)), zero(), scale_exponent(y, n));
 }
 
 /// Natural logarithm of normal numbers and infinity, within 2 ulp; 0 and denormals give -infinity, negative numbers NaN.
@@ -42,13 +40,8 @@
   return select(less(x, zero()), broadcast(__builtin_nanf("")), small);
 }
 
-/// 1 / (1 + e^-x), within 2 ulp of the result.
-[[gnu::always_inline]] inline Vec sigmoid(Vec x) {
-  // e^-|x| never overflows; the negative side is e / (1 + e).
-  const Vec e = exp(-abs(x));
-  const Vec top = select(less(x, zero()), e, broadcast(1.0f));
-  return top / (broadcast(1.0f) + e);
-}
+/// 1 / (1 + e^-x), within 2 ulp of the result where that is normal; 0 below -88.73.
+[[gnu::always_inline]] inline Vec sigmoid(Vec x) { return broadcast(1.0f) / (broadcast(1.0f) + exp(-x)); }
 
 /// Within 2 ulp.
 [[gnu::always_inline]] inline Vec tanh(Vec x) {

@@ -144,8 +144,11 @@ struct Int {
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm_cvtepi32_ps(a.v)}; }
 [[gnu::always_inline]] inline Vec bits_as_float(Int a) { return {_mm_castsi128_ps(a.v)}; }
 [[gnu::always_inline]] inline Int float_bits(Vec a) { return {_mm_castps_si128(a.v)}; }
-[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Int n) {
-  return {_mm_mul_ps(a.v, _mm_castsi128_ps(_mm_slli_epi32(_mm_add_epi32(n.v, _mm_set1_epi32(127)), 23)))};
+/// a·2ⁿ for whole n from -126 to 128.
+[[gnu::always_inline]] inline Vec scale_exponent(Vec a, Vec n) {
+  // Two steps, since 2^128 is no float.
+  const __m128i half = _mm_slli_epi32(_mm_add_epi32(_mm_cvtps_epi32(n.v), _mm_set1_epi32(126)), 23);
+  return {_mm_mul_ps(_mm_mul_ps(a.v, _mm_castsi128_ps(half)), _mm_set1_ps(2.0f))};
 }
 /// Unbiased exponent of a positive normal number.
 [[gnu::always_inline]] inline Int exponent(Vec a) {
