@@ -42,7 +42,9 @@
 #include "compiler/passes/regroup_transposes.h"
 #include "compiler/passes/set_shapes.h"
 #include "compiler/passes/simplify_means.h"
+#include "compiler/passes/sum_of_stack.h"
 #include "compiler/passes/threshold_logits.h"
+#include "compiler/passes/widen_instance_norm.h"
 #include "ir/dump.h"
 #include "ops/infer.h"
 #include "saccade/error.h"
@@ -77,11 +79,14 @@ constexpr std::array kPasses{
     // Tokens and pictures: transposes that move nothing, for the next pass to cancel.
     Pass{"regroup_transposes", false, plain<regroup_transposes>},
     Pass{"linear_as_conv", false, plain<linear_as_conv>},
+    Pass{"sum_of_stack", false, plain<sum_of_stack>},
     Pass{"eliminate_transposes", false, plain<eliminate_transposes>},
     // Constants that transposes were moved across, and transposes that turned out to be reshapes.
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"canonicalise", true, plain<canonicalise>},
     Pass{"fold_pad", false, plain<fold_pad>},
+    // Leaves a BatchNorm that may be folded.
+    Pass{"widen_instance_norm", false, plain<widen_instance_norm>},
     Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
     Pass{"recognise_activations", false, plain<recognise_activations>},
     // Before activations become part of what comes before them.

@@ -22,6 +22,8 @@ TEST(FuseActivation, AllKindsIntoAllOperators) {
       m.node("Clip", {m.conv(x, 4, 8), m.scalar(-0.25f), m.scalar(0.25f)}),
       m.node("Clip", {m.conv(x, 4, 8), ir::kNoValue, m.scalar(0.25f)}),
       m.node("LeakyRelu", {m.conv(x, 4, 8)}, {{"alpha", 0.2f}}),
+      m.node("LeakyRelu", {m.node("InstanceNormalization", {x, m.random({4}), m.random({4})})},
+             {{"alpha", 0.2f}}),
       m.node("Sigmoid", {m.node("ConvTranspose", {x, m.random({4, 2, 2, 2})})}),
       m.node("HardSigmoid", {m.conv(x, 4, 8)}, {{"alpha", 0.3f}, {"beta", 0.4f}}),
       m.node("HardSwish", {m.conv(x, 4, 8)}),

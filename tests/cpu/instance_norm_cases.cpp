@@ -37,6 +37,13 @@ std::vector<Case> instance_norm_cases() {
   for (const char* activation :
        {"none", "relu", "clip", "leaky_relu", "sigmoid", "hard_swish", "silu", "tanh"})
     cases.push_back(instance_norm(channels_last({1, 24, 9, 11}), activation, 0, nhwc()));
+  for (const std::int64_t width : {2, 4, 24, 48}) {
+    for (const Shape& shape : {Shape{2, 48, 5, 7}, Shape{1, 48, 33, 29}}) {
+      cases.push_back(instance_norm(channels_last(shape), "relu", 0, nhwc()));
+      cases.back().name += " groups of " + std::to_string(width);
+      cases.back().attributes["groups"] = 48 / width;
+    }
+  }
   // In parts, the last one shorter; slices of larger pictures; a mean that is large beside the deviation; one
   // that grows.
   cases.push_back(instance_norm(channels_last({2, 24, 37, 41}), "relu", 0, nhwc()));

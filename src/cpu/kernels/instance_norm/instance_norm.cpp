@@ -21,6 +21,11 @@ bool per_channel(const compiler::TensorDesc& operand, std::int64_t channels) {
   return operand.present && operand.dtype == DType::f32 && operand.dims == Shape{channels} && operand.dense();
 }
 
+std::int64_t channels_of_group(const KernelQuery& query) {
+  const std::int64_t channels = query.inputs[0].dims[1];
+  return channels / query.node.integer("groups", channels);
+}
+
 const char* describe(const KernelQuery& query, LinesView& view) {
   if (query.precision != compiler::Precision::fp32) return "only fp32";
   if (query.inputs.size() != 3 || query.outputs.size() != 1) return "operands missing";
@@ -38,7 +43,8 @@ const char* describe(const KernelQuery& query, LinesView& view) {
   if (view.inner == 1 && (last.src_step != 1 || last.dst_step != 1))
     return "neither planes nor channels are contiguous";
   // With channels together, the outer combinations are the images.
-  if (view.inner > 1 && view.inner != x.dims[1]) return "channels lie apart";
+  if (view.inner != x.dims[1] && (view.inner > 1 || channels_of_group(query) > 1))
+    return "channels lie apart";
   return nullptr;
 }
 
@@ -63,6 +69,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   p.epsilon = query.node.real("epsilon", 1e-5f);
   p.channels = query.inputs[0].dims[1];
   p.first = query.node.integer("first_channel", 0);
+  p.width = channels_of_group(query);
   // A part is read twice, the second time from a near cache.
   constexpr std::int64_t kPartElements = 8192, kLeastPixels = 64;
   const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;

@@ -18,6 +18,8 @@ struct InstanceNormParams {
   float epsilon;
   std::int64_t channels;
   std::int64_t first;  ///< channels in front of this one are passed on
+  std::int64_t
+      width;  ///< channels that share mean and variance; more than one only where channels are adjacent
   std::int64_t parts, part;
   std::int64_t group;
 };

@@ -107,30 +107,52 @@ template <class F>
   return total;
 }
 
-/// What takes x to (x - mean) * scale + bias: a row each of `inner`, of the lines at outer combination `o`. The moments of
-/// part k stand in parts + 2 * k * inner.
-inline void join_moments(const InstanceNormParams& p, const float* parts, std::int64_t o, const float* gamma,
-                         const float* beta, float* rows) {
+/// Means and squares of whole lines from those of their parts: a row each of `inner`. The moments of part k stand in
+/// parts + 2 * k * inner.
+inline void join_parts(const InstanceNormParams& p, const float* parts, float* means, float* squares) {
   const std::int64_t inner = p.view.inner, line = p.view.line_count;
-  const std::int64_t channel = inner > 1 ? 0 : o % p.channels;
   for_each_vector(inner, [&](std::int64_t c, int m) {
     const auto pixels = [&](std::int64_t k) {
       return broadcast(static_cast<float>(k + 1 < p.parts ? p.part : line - k * p.part));
     };
     const auto mean_of = [&](std::int64_t k) { return load_part(parts + 2 * k * inner + c, m); };
-    const Vec count = broadcast(static_cast<float>(line));
-    Vec mean = mean_of(0);
     // Distances from the first part's mean are small where the mean is large.
-    if (p.parts > 1) {
-      const Vec near = mean;
-      mean = near + sum_of_parts(p.parts, [&](std::int64_t k) { return pixels(k) * (mean_of(k) - near); }) / count;
-    }
-    const Vec squares = sum_of_parts(p.parts, [&](std::int64_t k) {
+    const Vec near = mean_of(0), count = broadcast(static_cast<float>(line));
+    const Vec mean = near + sum_of_parts(p.parts, [&](std::int64_t k) { return pixels(k) * (mean_of(k) - near); }) / count;
+    const Vec square = sum_of_parts(p.parts, [&](std::int64_t k) {
       const Vec apart = mean_of(k) - mean;
       return load_part(parts + (2 * k + 1) * inner + c, m) + pixels(k) * apart * apart;
     });
-    Vec scale = load_part(gamma + channel + c, m) / sqrt(squares / count + broadcast(p.epsilon));
-    Vec bias = load_part(beta + channel + c, m);
+    store_part(means + c, m, mean);
+    store_part(squares + c, m, square);
+  });
+}
+
+/// Gives the channels of each group the mean and the squares of all of them, divided by their number.
+inline void join_groups(const InstanceNormParams& p, float* means, float* squares) {
+  const float width = static_cast<float>(p.width), line = static_cast<float>(p.view.line_count);
+  for (std::int64_t g = 0; g < p.view.inner; g += p.width) {
+    float mean = 0, square = 0;
+    for (std::int64_t c = g; c < g + p.width; ++c) mean += means[c] - means[g];
+    mean = means[g] + mean / width;
+    for (std::int64_t c = g; c < g + p.width; ++c)
+      square += squares[c] + line * (means[c] - mean) * (means[c] - mean);
+    for (std::int64_t c = g; c < g + p.width; ++c) {
+      means[c] = mean;
+      squares[c] = square / width;
+    }
+  }
+}
+
+/// What takes x to (x - mean) * scale + bias, of the lines at outer combination `o`: a row each. The first two hold means and
+/// squares before.
+inline void find_rows(const InstanceNormParams& p, std::int64_t o, const float* gamma, const float* beta, float* rows) {
+  const std::int64_t inner = p.view.inner, channel = inner > 1 ? 0 : o % p.channels;
+  const Vec count = broadcast(static_cast<float>(p.view.line_count));
+  for_each_vector(inner, [&](std::int64_t c, int m) {
+    Vec mean = load_part(rows + c, m), bias = load_part(beta + channel + c, m);
+    Vec scale =
+        load_part(gamma + channel + c, m) / sqrt(load_part(rows + inner + c, m) / count + broadcast(p.epsilon));
     const std::int64_t passed = p.first - channel - c;
     if (passed > 0) {
       const Mask stays = first(passed < kLanes ? static_cast<int>(passed) : kLanes);
@@ -195,7 +217,8 @@ inline void run_instance_norm(const compiler::KernelArgs& args) {
     for (std::int64_t o = args.begin * p.group; o < end; ++o) {
       const LinesAt at = outer_at(p.view, o);
       find_moments(p.view, src + at.src, 0, line, rows, rows + inner);
-      join_moments(p, rows, o, gamma, beta, rows);
+      if (p.width > 1) join_groups(p, rows, rows + inner);
+      find_rows(p, o, gamma, beta, rows);
       write_part(p, src + at.src, 0, line, rows, dst + at.dst);
     }
     return;
@@ -204,7 +227,10 @@ inline void run_instance_norm(const compiler::KernelArgs& args) {
   float* rows = moments + 2 * outer * p.parts * inner;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     if (args.phase == 1) {
-      join_moments(p, moments + 2 * task * p.parts * inner, task, gamma, beta, rows + 3 * task * inner);
+      float* own = rows + 3 * task * inner;
+      join_parts(p, moments + 2 * task * p.parts * inner, own, own + inner);
+      if (p.width > 1) join_groups(p, own, own + inner);
+      find_rows(p, task, gamma, beta, own);
       continue;
     }
     const std::int64_t o = task / p.parts, begin = task % p.parts * p.part;
