@@ -83,7 +83,12 @@ std::vector<Case> depthwise_cases() {
     test.attributes["dilations"] = std::vector<std::int64_t>{2, 1};
     cases.push_back(test);
   }
-  for (std::int64_t multiplier : {2, 3, 8}) {
+  // Phases of a few pixels, whose groups of channels are large; the last one shorter.
+  for (const std::int64_t dilation : {6, 12, 36})
+    cases.push_back(depthwise("dilation " + std::to_string(dilation) + " of many channels", {1, 1100, 13, 14},
+                              {3, 3, 1, dilation, all_sides(dilation)}));
+  cases.push_back(depthwise("dilation and multiplier", {1, 30, 13, 14}, {3, 3, 1, 4, all_sides(4)}, 5));
+  for (std::int64_t multiplier : {2, 3, 6, 8, 19}) {
     cases.push_back(depthwise("multiplier " + std::to_string(multiplier), {2, 9, 12, 13}, three, multiplier));
     cases.push_back(depthwise("multiplier " + std::to_string(multiplier) + " with stride", {1, 40, 21, 9},
                               {5, 5, 2, 1, all_sides(2)}, multiplier));

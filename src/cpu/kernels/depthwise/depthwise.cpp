@@ -59,16 +59,18 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   p.epilogue = q.epilogue;
   const bool dense = q.stride_h == 1 && q.stride_w == 1;
   p.phases_y = dense ? q.dilation_h : 1, p.phases_x = dense ? q.dilation_w : 1;
+  const std::int64_t height = up(p.dst_height, p.phases_y), width = up(p.dst_width, p.phases_x);
   // Groups small enough that the rows of a strip stay in L1 while it is walked, equal as far as vectors
-  // allow.
-  constexpr std::int64_t kChannels = 64;
+  // allow. Phases of a few pixels are all edges, whose taps are found once a group.
+  constexpr std::int64_t kChannels = 64, kPhase = 4096;
+  const bool small_phases = p.phases_y * p.phases_x > 1 && p.multiplier == 1;
+  const std::int64_t channels = small_phases ? std::max(kChannels, kPhase / (width * height)) : kChannels;
   const std::int64_t vectors = up(p.channels, lane_count);
-  p.groups = up(p.channels, kChannels);
+  p.groups = up(p.channels, channels);
   p.group = up(vectors, p.groups) * lane_count;
   p.groups = up(p.channels, p.group);
   // A band is an eighth of the map, between 40,000 multiply-adds, which are long against starting a task, and
   // 300,000: short enough to share large maps out evenly.
-  const std::int64_t height = up(p.dst_height, p.phases_y), width = up(p.dst_width, p.phases_x);
   const std::int64_t row_work = std::max<std::int64_t>(1, width * p.group * p.kernel_y * p.kernel_x);
   const std::int64_t map_work = row_work * height * p.groups * p.phases_y * p.phases_x;
   const std::int64_t work = std::clamp<std::int64_t>(map_work / 8, 40'000, 300'000);

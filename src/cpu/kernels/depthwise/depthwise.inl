@@ -13,6 +13,7 @@
 // dilation) only read inputs of one phase.
 
 #include "cpu/kernels/depthwise/tile.inl"
+#include "cpu/kernels/vectors.inl"
 
 template <class T>
 inline Lane<T> lane_of(const DepthwiseTask<T>& task, std::int64_t c) {
@@ -197,12 +198,19 @@ inline const T* spread_channels(const DepthwiseTask<T>& task, T* scratch) {
   const std::int64_t low = task.top * p.stride_y - p.pad_top;
   const std::int64_t high = (task.bottom - 1) * p.stride_y - p.pad_top + (p.kernel_y - 1) * p.dilation_y + 1;
   const std::int64_t from = low < 0 ? 0 : low, to = high < p.src_height ? high : p.src_height;
-  T* out = scratch;
-  for (std::int64_t y = from; y < to; ++y) {
-    for (std::int64_t x = 0; x < p.src_width; ++x) {
-      const T* in = task.src + y * p.src_row + x * p.src_pixel;
-      for (std::int64_t c = task.first; c < task.last; ++c) *out++ = in[c / p.multiplier];
-      out += p.group - (task.last - task.first);
+  for (std::int64_t c = task.first; c < task.last; c += kLanes) {
+    const std::int64_t first_in = c / p.multiplier, left = task.last - c;
+    const int count = left < kLanes ? static_cast<int>(left) : kLanes;
+    alignas(64) int lanes[kLanes];
+    for (int i = 0; i < kLanes; ++i)
+      lanes[i] = static_cast<int>((c + (i < count ? i : 0)) / p.multiplier - first_in);
+    const Int places = load_int(lanes);
+    const int used = lanes[count - 1] + 1;
+    T* out = scratch + (c - task.first);
+    for (std::int64_t y = from; y < to; ++y) {
+      const T* in = task.src + y * p.src_row + first_in;
+      for (std::int64_t x = 0; x < p.src_width; ++x, in += p.src_pixel, out += p.group)
+        store_part(out, count, permute(load_part(in, used), places));
     }
   }
   return scratch - from * p.src_width * p.group;
