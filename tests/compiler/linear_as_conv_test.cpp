@@ -43,6 +43,16 @@ TEST(LinearAsConv, TakesPicturesFromWhereTokensCame) {
   EXPECT_EQ(count(g, "Reshape"), 1u);
 }
 
+TEST(LinearAsConv, ElementwiseWorkBehindAPictureMovesToo) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 6, 3, 4});
+  const Id tokens = m.reshape(m.to_nhwc(m.conv(x, 6, 6, 3, 1, 6)), {1, 12, 6});
+  const Id y = m.node("MatMul", {m.node("Gelu", {tokens}), m.random({6, 5})});
+  const ir::Graph g = apply(linear_as_conv, m.finish({y}));
+  EXPECT_EQ(*g.value(find(g, "Gelu")->inputs[0]).shape, (Shape{1, 6, 3, 4}));
+  EXPECT_EQ(g.nodes.size(), 5u);
+}
+
 TEST(LinearAsConv, WhatVariesAmongTokensIsAddedToTokens) {
   GraphMaker m;
   const Id x = m.input("x", {1, 12, 6});

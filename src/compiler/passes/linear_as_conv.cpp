@@ -157,17 +157,37 @@ class Linears {
     return picture_of(id, grid);
   }
 
+  /// The picture that the tokens were made from, by a linear layer or by the model itself.
+  std::optional<ValueId> known_picture(ValueId id) const {
+    if (const auto found = pictures_.find(id); found != pictures_.end()) return found->second;
+    ValueId grid = id;
+    if (const Node* reshape = maker(id, "Reshape")) {
+      const Shape* from = known_shape(graph_, reshape->inputs[0]);
+      if (from == nullptr || from->size() != 4 || from->back() != known_shape(graph_, id)->back())
+        return std::nullopt;
+      grid = reshape->inputs[0];
+    }
+    const Node* turn = maker(grid, "Transpose");
+    if (turn == nullptr || turn->integers("perm") != kToTokens) return std::nullopt;
+    return turn->inputs[0];
+  }
+
   bool elementwise(const Node& node) {
     const ops::OpDef* op = ops::find(node.op);
     if (op == nullptr || (!op->is(ops::kElementwiseUnary) && !op->is(ops::kElementwiseBinary)) ||
         graph_.value(node.outputs[0]).dtype != DType::f32)
       return false;
     const Shape* shape = known_shape(graph_, node.outputs[0]);
-    const auto first = std::find_if(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-      return pictures_.contains(id) && shape != nullptr && *known_shape(graph_, id) == *shape;
-    });
-    if (first == node.inputs.end()) return false;
-    const Shape grid = turned_shape(pictures_.at(*first)), result = *shape;
+    if (shape == nullptr || shape->empty()) return false;
+    std::optional<ValueId> picture;
+    for (const ValueId id : node.inputs) {
+      const Shape* own = id == ir::kNoValue ? nullptr : known_shape(graph_, id);
+      if (picture || own == nullptr || *own != *shape) continue;
+      picture = known_picture(id);
+      if (picture) pictures_[id] = *picture;
+    }
+    if (!picture) return false;
+    const Shape grid = turned_shape(*picture), result = *shape;
     Node made = node;
     for (ValueId& id : made.inputs) {
       const std::optional<ValueId> turned = operand(id, result, grid);
