@@ -44,6 +44,7 @@
 #include "compiler/passes/simplify_means.h"
 #include "compiler/passes/sum_of_stack.h"
 #include "compiler/passes/threshold_logits.h"
+#include "compiler/passes/widen_half.h"
 #include "compiler/passes/widen_instance_norm.h"
 #include "ir/dump.h"
 #include "ops/infer.h"
@@ -61,6 +62,7 @@ void plain(ir::Graph& graph, const Options&) {
 constexpr std::array kPasses{
     Pass{"set_shapes", true, set_shapes},
     Pass{"inline_branches", true, plain<inline_branches>},
+    Pass{"widen_half", false, plain<widen_half>},
     // Before constants are folded, while quantised weights are integers.
     Pass{"expand_quantised", false, plain<expand_quantised>},
     Pass{"keep_bytes", false, plain<keep_bytes>},

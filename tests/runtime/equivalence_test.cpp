@@ -113,7 +113,8 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
                            "regroup_transposes",
                            "recognise_norms",
                            "fuse_attention",
-                           "einsum_as_matmul"}) {
+                           "einsum_as_matmul",
+                           "widen_half"}) {
     for (const unsigned seed : {4u, 7u}) {
       SCOPED_TRACE(pass);
       const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));
