@@ -32,9 +32,11 @@
 #include "compiler/passes/integer_sums.h"
 #include "compiler/passes/keep_bytes.h"
 #include "compiler/passes/linear_as_conv.h"
+#include "compiler/passes/lines_as_pictures.h"
 #include "compiler/passes/lower_to_bf16.h"
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
+#include "compiler/passes/pointwise_as_matmul.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/pooled_branch_as_bias.h"
 #include "compiler/passes/recognise_activations.h"
@@ -74,7 +76,9 @@ constexpr std::array kPasses{
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
     Pass{"canonicalise", true, plain<canonicalise>},
+    Pass{"lines_as_pictures", false, plain<lines_as_pictures>},
     // Before those that look for matrix products.
+    Pass{"pointwise_as_matmul", false, plain<pointwise_as_matmul>},
     Pass{"einsum_as_matmul", false, plain<einsum_as_matmul>},
     Pass{"recognise_norms", false, plain<recognise_norms>},
     Pass{"fuse_attention", false, plain<fuse_attention>},

@@ -114,7 +114,9 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
                            "recognise_norms",
                            "fuse_attention",
                            "einsum_as_matmul",
-                           "widen_half"}) {
+                           "widen_half",
+                           "lines_as_pictures",
+                           "pointwise_as_matmul"}) {
     for (const unsigned seed : {4u, 7u}) {
       SCOPED_TRACE(pass);
       const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));
