@@ -11,13 +11,13 @@ using testing::GraphMaker;
 using Id = ir::ValueId;
 
 TEST(LinearAsConv, TokensOfAnyRank) {
-  for (const Shape& shape :
-       {Shape{7, 6}, Shape{1, 12, 6}, Shape{3, 5, 6}, Shape{2, 3, 4, 6}, Shape{1, 2, 3, 2, 6}}) {
+  for (const Shape& shape : {Shape{1, 12, 6}, Shape{3, 15, 6}, Shape{2, 3, 4, 6}, Shape{1, 2, 3, 2, 6}}) {
     GraphMaker m;
     const Id x = m.input("x", shape);
     const ir::Graph g = apply(linear_as_conv, m.finish({m.node("MatMul", {x, m.random({6, 4})})}));
     EXPECT_EQ(count(g, "MatMul"), 0u) << shape_string(shape);
     EXPECT_EQ(*g.value(find(g, "Conv")->inputs[1]).shape, (Shape{4, 6, 1, 1}));
+    EXPECT_EQ(g.value(find(g, "Conv")->inputs[0]).shape->front(), shape.front());  // the batch stays one
   }
 }
 
@@ -69,9 +69,12 @@ TEST(LinearAsConv, ProductsOfOtherKindsStay) {
   const Id several = m.node("MatMul", {x, m.random({2, 6, 4})});
   const Id vector = m.node("MatMul", {x, m.random({6})});
   const Id single = m.node("MatMul", {row, m.random({6, 4})});
+  const Id rows = m.node("MatMul", {m.input("rows", {24, 6}), m.random({6, 4})});  // of how many images?
+  const Id second = m.node("MatMul", {m.input("second", {24, 4, 6}), m.random({6, 4})});
   const Id left = m.node("MatMul", {m.random({3, 6}), z});
-  const ir::Graph g = apply(linear_as_conv, m.finish({variable, several, vector, single, left}));
-  EXPECT_EQ(count(g, "MatMul"), 5u);
+  const ir::Graph g =
+      apply(linear_as_conv, m.finish({variable, several, vector, single, rows, second, left}));
+  EXPECT_EQ(count(g, "MatMul"), 7u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The planned executor against the reference executor on generated networks.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -43,10 +44,7 @@ void expect_close(const std::vector<Tensor>& want, const std::vector<Tensor>& go
 
 bool same_bytes(const Tensor& a, const void* b) { return std::memcmp(a.raw(), b, a.bytes()) == 0; }
 
-void check_network(unsigned seed, const compiler::Target& target, Isa isa) {
-  SCOPED_TRACE("network " + std::to_string(seed) + " on " + std::string(target.name()) + ", " +
-               isa_name(isa));
-  const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));
+void check_model(const Model& model, const compiler::Target& target, Isa isa) {
   const std::vector<Tensor> inputs = inputs_of(model, 1);
   CompileOptions options;
   options.max_isa = isa;
@@ -67,6 +65,76 @@ void check_network(unsigned seed, const compiler::Target& target, Isa isa) {
     for (std::size_t b = 0; b < 4; ++b)
       EXPECT_TRUE(same_bytes(one[o], static_cast<const std::byte*>(batch[o].raw()) + b * one[o].bytes()))
           << "sample " << b << ", output " << o;
+}
+
+void check_network(unsigned seed, const compiler::Target& target, Isa isa) {
+  SCOPED_TRACE("network " + std::to_string(seed) + " on " + std::string(target.name()) + ", " +
+               isa_name(isa));
+  check_model(runtime::make_model(testing::random_network(seed, seed % 2 == 0)), target, isa);
+}
+
+// Pictures become tokens of `width` channels, which attend each other in `heads` heads, and a picture again;
+// everything written out as exporters do.
+class Transformer {
+ public:
+  using Id = ir::ValueId;
+  Transformer(std::int64_t rows, std::int64_t columns, std::int64_t width, std::int64_t heads)
+      : rows_(rows), columns_(columns), width_(width), heads_(heads) {}
+
+  ir::Graph make() {
+    constexpr std::int64_t kPatch = 4;
+    const Id picture = m_.input("x", {1, 3, rows_ * kPatch, columns_ * kPatch});
+    const Id patches = m_.node("Conv", {picture, m_.random({width_, 3, kPatch, kPatch}), m_.random({width_})},
+                               {{"strides", std::vector<std::int64_t>{kPatch, kPatch}}});
+    Id tokens = m_.transpose(m_.reshape(patches, {0, width_, rows_ * columns_}), {0, 2, 1});
+    tokens = m_.node("Add", {tokens, attention(norm(tokens))});
+    const Id hidden = linear(norm(tokens), width_, 4 * width_);
+    const Id erf = m_.node("Erf", {m_.node("Mul", {hidden, m_.scalar(0.70710678f)})});
+    const Id gelu =
+        m_.node("Mul", {m_.node("Mul", {hidden, m_.node("Add", {erf, m_.scalar(1)})}), m_.scalar(0.5f)});
+    tokens = m_.node("Add", {tokens, linear(gelu, 4 * width_, width_)});
+    const Id result = m_.reshape(m_.transpose(tokens, {0, 2, 1}), {0, width_, rows_, columns_});
+    return m_.finish({m_.conv(result, width_, 5, 1), tokens});
+  }
+
+ private:
+  Id linear(Id x, std::int64_t in, std::int64_t out) {
+    return m_.node("Add", {m_.node("MatMul", {x, m_.random({in, out}, -0.2f, 0.2f)}), m_.random({out})});
+  }
+  Id norm(Id x) {
+    const auto mean = [&](Id of) { return m_.node("ReduceMean", {of, m_.integers({-1})}); };
+    const Id apart = m_.node("Sub", {x, mean(x)});
+    const Id variance = m_.node("Add", {mean(m_.node("Mul", {apart, apart})), m_.scalar(1e-5f)});
+    const Id unit = m_.node("Div", {apart, m_.node("Sqrt", {variance})});
+    return m_.node("Add", {m_.node("Mul", {unit, m_.random({width_}, 0.5f, 1.5f)}), m_.random({width_})});
+  }
+  Id attention(Id x) {
+    const std::int64_t size = width_ / heads_;
+    const auto apart = [&](Id of) {
+      return m_.transpose(m_.reshape(of, {0, rows_ * columns_, heads_, size}), {0, 2, 1, 3});
+    };
+    const Id q = apart(linear(x, width_, width_)), k = apart(linear(x, width_, width_)),
+             v = apart(linear(x, width_, width_));
+    const Id scores = m_.node("MatMul", {q, m_.transpose(k, {0, 1, 3, 2})});
+    const Id shares =
+        m_.node("Softmax", {m_.node("Mul", {scores, m_.scalar(0.3f)})}, {{"axis", std::int64_t{-1}}});
+    const Id together = m_.transpose(m_.node("MatMul", {shares, v}), {0, 2, 1, 3});
+    return linear(m_.reshape(together, {0, rows_ * columns_, width_}), width_, width_);
+  }
+
+  testing::GraphMaker m_;
+  std::int64_t rows_, columns_, width_, heads_;
+};
+
+TEST(PlannedExecutor, AgreesOnTransformers) {
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512, Isa::avx512_bf16}) {
+    if (isa > active_isa()) continue;
+    for (const auto& [rows, columns, width, heads] :
+         {std::array<std::int64_t, 4>{3, 5, 12, 3}, {1, 7, 16, 1}, {8, 8, 40, 2}, {6, 13, 192, 3}}) {
+      SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns) + ", " + isa_name(isa));
+      check_model(runtime::make_model(Transformer(rows, columns, width, heads).make()), cpu::target(), isa);
+    }
+  }
 }
 
 TEST(PlannedExecutor, AgreesOnFakeKernels) {

@@ -57,16 +57,22 @@ class Linears {
     return emit_new({name, "Transpose", {id}, {}, {{"perm", perm}}});
   }
 
-  /// (N, H, W, channels) with the elements of tokens (..., channels) in their order.
+  /// Tokens of one image of the batch, which comes first.
+  static std::int64_t tokens_of_image(const Shape& tokens) {
+    return element_count(tokens) / (tokens.front() * tokens.back());
+  }
+
+  /// (N, H, W, channels) with the elements of tokens (N, ..., channels) in their order. The batch stays the
+  /// batch: what is chosen for one image, and with it the bits of its results, must not depend on how many
+  /// there are.
   static Shape grid_of(const Shape& tokens) {
-    const std::int64_t channels = tokens.back(), count = element_count(tokens) / channels;
     if (tokens.size() == 4) return tokens;
-    if (tokens.size() == 3 && tokens[0] > 1) return {1, tokens[0], tokens[1], channels};
     // As near to a square as there is.
+    const std::int64_t count = tokens_of_image(tokens);
     std::int64_t rows = 1;
     for (std::int64_t i = 2; i * i <= count; ++i)
       if (count % i == 0) rows = i;
-    return {1, rows, count / rows, channels};
+    return {tokens.front(), rows, count / rows, tokens.back()};
   }
 
   /// The tokens as a picture, which is one already or becomes one of this grid.
@@ -125,12 +131,15 @@ class Linears {
     const Tensor* weights = graph_.constant_input(node, 1);
     const Shape* tokens = known_shape(graph_, node.inputs[0]);
     if (weights == nullptr || weights->dtype() != DType::f32 || weights->rank() != 2 ||
-        integer_weights(*weights) || tokens == nullptr || tokens->size() < 2 ||
+        integer_weights(*weights) || tokens == nullptr || tokens->size() < 3 ||
         graph_.constant(node.inputs[0]) != nullptr || known_shape(graph_, node.outputs[0]) == nullptr)
       return false;
     const std::int64_t in = weights->dim(0), out = weights->dim(1);
-    // A vector times a matrix waits for the matrix, whatever it is called.
-    if (element_count(*tokens) < 2 * in || weights->count() == 0) return false;
+    // A few vectors times a matrix wait for the matrix, whatever it is called; and where the batch does not
+    // come first, it is that which is so short.
+    constexpr std::int64_t kFewest = 12;
+    if (element_count(*tokens) == 0 || tokens_of_image(*tokens) < kFewest || weights->count() == 0)
+      return false;
     std::vector<float> filters(static_cast<std::size_t>(in * out));
     for (std::int64_t i = 0; i < in; ++i)
       for (std::int64_t o = 0; o < out; ++o)
