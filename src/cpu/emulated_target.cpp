@@ -18,7 +18,7 @@
 #include "cpu/kernels/instance_norm/instance_norm.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
 #include "cpu/kernels/matmul/matmul.h"
-#include "cpu/kernels/normalise/normalise.h"
+#include "cpu/kernels/layer_norm/layer_norm.h"
 #include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/pool/pool.h"
 #include "cpu/kernels/reduce/reduce.h"
@@ -91,8 +91,7 @@ constexpr Emulation kEmulations[] = {
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},
-    {"normalise.layer.avx512.fp32", emulated::normalise_lines},
-    {"normalise.plane.avx512.fp32", emulated::normalise_lines},
+    {"layer_norm.avx512.fp32", emulated::layer_norm},
     {"pool.max.avx512.fp32", emulated::max_pool},
     {"pool.max.avx512.int8", emulated::max_pool_bytes},
     {"pool.average.avx512.fp32", emulated::average_pool},

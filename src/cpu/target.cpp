@@ -40,7 +40,7 @@ class CpuTarget final : public compiler::Target {
         instance_norm_kernels(),
         inverted_residual_kernels(),
         matmul_kernels(),
-        normalise_kernels(),
+        layer_norm_kernels(),
         pool_kernels(),
         reduce_kernels(),
         resize_kernels(),

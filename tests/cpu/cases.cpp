@@ -13,7 +13,7 @@ constexpr Family kFamilies[] = {
     {"instance_norm", instance_norm_cases},
     {"inverted_residual", inverted_residual_cases},
     {"matmul", matmul_cases},
-    {"normalise", normalise_cases},
+    {"layer_norm", layer_norm_cases},
     {"pool", pool_cases},
     {"reduce", reduce_cases},
     {"resize", resize_cases},

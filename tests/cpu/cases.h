@@ -18,7 +18,7 @@ std::vector<Case> elementwise_cases();
 std::vector<Case> instance_norm_cases();
 std::vector<Case> inverted_residual_cases();
 std::vector<Case> matmul_cases();
-std::vector<Case> normalise_cases();
+std::vector<Case> layer_norm_cases();
 std::vector<Case> pool_cases();
 std::vector<Case> reduce_cases();
 std::vector<Case> resize_cases();

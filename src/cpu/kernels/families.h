@@ -27,7 +27,7 @@ std::span<const compiler::KernelDesc> depthwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_kernels();
 std::span<const compiler::KernelDesc> elementwise_bytes_kernels();
 std::span<const compiler::KernelDesc> matmul_kernels();
-std::span<const compiler::KernelDesc> normalise_kernels();
+std::span<const compiler::KernelDesc> layer_norm_kernels();
 std::span<const compiler::KernelDesc> pool_kernels();
 std::span<const compiler::KernelDesc> reduce_kernels();
 std::span<const compiler::KernelDesc> resize_kernels();

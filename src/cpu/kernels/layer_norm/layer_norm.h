@@ -9,13 +9,10 @@
 
 namespace saccade::cpu {
 
-struct NormaliseParams {
+struct LayerNormParams {
   LinesView view;
   float epsilon;
   bool has_bias;
-  /// Scale and bias belong to the elements of a line; else to the lines, `channels` of which take turns.
-  bool along;
-  std::int64_t channels;
   /// Lines are cut into `parts` of `part` elements: phase 0 sums them, phase 1 their squared deviations,
   /// phase 2 writes. Fixed by the shape alone. 1: the only phase takes `group` outer combinations a task,
   /// whole.
@@ -24,16 +21,16 @@ struct NormaliseParams {
 };
 
 namespace portable {
-void normalise_lines(const compiler::KernelArgs& args) noexcept;
+void layer_norm(const compiler::KernelArgs& args) noexcept;
 }  // namespace portable
 namespace avx2 {
-void normalise_lines(const compiler::KernelArgs& args) noexcept;
+void layer_norm(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
-void normalise_lines(const compiler::KernelArgs& args) noexcept;
+void layer_norm(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
-void normalise_lines(const compiler::KernelArgs& args) noexcept;
+void layer_norm(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

@@ -1,5 +1,5 @@
-// Choice and preparation of the normalisations.
-#include "cpu/kernels/normalise/normalise.h"
+// Choice and preparation of layer normalisation.
+#include "cpu/kernels/layer_norm/layer_norm.h"
 
 #include <algorithm>
 #include <memory>
@@ -18,12 +18,10 @@ using compiler::KernelQuery;
 using compiler::PreparedKernel;
 using compiler::TensorDesc;
 
-bool by_plane(const KernelQuery& query) { return query.node.op == "InstanceNormalization"; }
-
 /// Which axes a line runs along.
 std::vector<bool> axes_of(const KernelQuery& query) {
   const auto rank = static_cast<std::int64_t>(query.inputs[0].rank());
-  std::int64_t axis = by_plane(query) ? 2 : query.node.integer("axis", -1);
+  std::int64_t axis = query.node.integer("axis", -1);
   if (axis < 0) axis += rank;
   std::vector<bool> axes(static_cast<std::size_t>(rank), false);
   for (std::int64_t i = std::max<std::int64_t>(axis, 0); i < rank; ++i)
@@ -48,14 +46,10 @@ const char* describe(const KernelQuery& query, LinesView& view) {
   if (const char* why = describe_lines(query.inputs[0], query.outputs[0], axes, true, view)) return why;
   const LinesDim& line = view.line[LinesView::kDims - 1];
   if (view.line_count != line.size) return "the axes lie apart in memory";
-  if (view.inner == 1 && line.size > 1 && (line.src_step != 1 || line.dst_step != 1))
-    return "neither lines nor their neighbours are contiguous";
-  if (view.inner > 1 && !by_plane(query)) return "elements of a line are not neighbours";
-  const Shape& x = query.inputs[0].dims;
-  const std::int64_t count = by_plane(query) ? x[1] : view.line_count;
-  if (view.inner > 1 && view.inner != count) return "channels lie apart in memory";
+  if (view.inner > 1 || (line.size > 1 && (line.src_step != 1 || line.dst_step != 1)))
+    return "elements of a line are not neighbours";
   for (std::size_t i = 1; i < query.inputs.size(); ++i)
-    if (query.inputs[i].present && !is_row(query.inputs[i], count))
+    if (query.inputs[i].present && !is_row(query.inputs[i], view.line_count))
       return "scale or bias is no row of values";
   return nullptr;
 }
@@ -69,34 +63,30 @@ template <Isa kIsa>
 double cost(const KernelQuery& query) {
   LinesView view;
   describe(query, view);
-  const auto elements = static_cast<double>(view.outer_count * view.line_count * view.inner);
+  const auto elements = static_cast<double>(view.outer_count * view.line_count);
   return elements / lanes(kIsa) * 1.5 + elements * 2 * sizeof(float) / bytes_per_ns(kIsa) +
          20.0 * static_cast<double>(view.outer_count);
 }
 
 PreparedKernel prepare(const KernelQuery& query) {
-  auto params = std::make_shared<NormaliseParams>();
-  NormaliseParams& p = *params;
+  auto params = std::make_shared<LayerNormParams>();
+  LayerNormParams& p = *params;
   describe(query, p.view);
   p.epsilon = query.node.real("epsilon", 1e-5f);
   p.has_bias = query.inputs.size() > 2 && query.inputs[2].present;
-  p.along = !by_plane(query);
-  p.channels = by_plane(query) ? query.inputs[0].dims[1] : 1;
   constexpr std::int64_t kTaskElements = 16384, kMostParts = 64, kLong = 8 * kTaskElements;
-  const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;
+  const std::int64_t line = p.view.line_count, outer = p.view.outer_count;
   // One image alone decides how its lines are cut.
-  p.parts = inner > 1 || line > kLong
-                ? std::clamp<std::int64_t>(line * inner / kTaskElements, 1, std::min(kMostParts, line))
-                : 1;
+  p.parts = line > kLong ? std::clamp<std::int64_t>(line / kTaskElements, 1, std::min(kMostParts, line)) : 1;
   p.part = (line + p.parts - 1) / p.parts;
   p.parts = (line + p.part - 1) / p.part;
   p.group = std::clamp<std::int64_t>(kTaskElements / line, 1, outer);
   PreparedKernel prepared;
-  if (p.parts == 1 && inner == 1) {
+  if (p.parts == 1) {
     prepared.phase_tasks = {(outer + p.group - 1) / p.group};
   } else {
     prepared.phase_tasks.assign(3, outer * p.parts);
-    prepared.shared_scratch = static_cast<std::size_t>(outer * 2 * p.parts * inner) * sizeof(float);
+    prepared.shared_scratch = static_cast<std::size_t>(outer * 2 * p.parts) * sizeof(float);
   }
   prepared.state = params;
   return prepared;
@@ -106,21 +96,18 @@ PreparedKernel prepare(const KernelQuery& query) {
 constexpr std::uint32_t kInPlace = 1u << 0;
 
 template <Isa kIsa>
-constexpr KernelDesc entry(std::string_view name, std::string_view op, compiler::KernelFn fn) {
-  return {name, op, kIsa, false, can_run, cost<kIsa>, prepare, fn, kInPlace};
+constexpr KernelDesc entry(std::string_view name, compiler::KernelFn fn) {
+  return {name, "LayerNormalization", kIsa, false, can_run, cost<kIsa>, prepare, fn, kInPlace};
 }
 
 constexpr KernelDesc kTable[] = {
-    entry<Isa::avx512>("normalise.layer.avx512.fp32", "LayerNormalization", avx512::normalise_lines),
-    entry<Isa::avx512>("normalise.plane.avx512.fp32", "InstanceNormalization", avx512::normalise_lines),
-    entry<Isa::avx2>("normalise.layer.avx2.fp32", "LayerNormalization", avx2::normalise_lines),
-    entry<Isa::avx2>("normalise.plane.avx2.fp32", "InstanceNormalization", avx2::normalise_lines),
-    entry<Isa::portable>("normalise.layer.portable.fp32", "LayerNormalization", portable::normalise_lines),
-    entry<Isa::portable>("normalise.plane.portable.fp32", "InstanceNormalization", portable::normalise_lines),
+    entry<Isa::avx512>("layer_norm.avx512.fp32", avx512::layer_norm),
+    entry<Isa::avx2>("layer_norm.avx2.fp32", avx2::layer_norm),
+    entry<Isa::portable>("layer_norm.portable.fp32", portable::layer_norm),
 };
 
 }  // namespace
 
-std::span<const KernelDesc> normalise_kernels() { return kTable; }
+std::span<const KernelDesc> layer_norm_kernels() { return kTable; }
 
 }  // namespace saccade::cpu

@@ -1,0 +1,12 @@
+#include "cpu/simd/portable.h"
+
+#include "cpu/kernels/layer_norm/layer_norm.h"
+
+namespace saccade::cpu::portable {
+namespace {
+#include "cpu/kernels/layer_norm/layer_norm.inl"
+}  // namespace
+
+void layer_norm(const compiler::KernelArgs& args) noexcept { run_layer_norm(args); }
+
+}  // namespace saccade::cpu::portable
