@@ -25,6 +25,7 @@
 #include "cpu/kernels/resize/resize.h"
 #include "cpu/kernels/resize_arg_max/resize_arg_max.h"
 #include "cpu/kernels/softmax/softmax.h"
+#include "cpu/kernels/typed/typed.h"
 #include "cpu/kernels/winograd/winograd.h"
 #include "cpu/kernels/winograd_bf16/winograd_bf16.h"
 #include "cpu/kernels/winograd_bytes/winograd_bytes.h"
@@ -122,6 +123,19 @@ constexpr Emulation kEmulations[] = {
     {"log_softmax.avx512.fp32", emulated::softmax_lines},
     {"arg_max.avx512.fp32", emulated::arg_max_lines},
     {"arg_min.avx512.fp32", emulated::arg_max_lines},
+    {"typed.cast.avx512", emulated::typed},
+    {"typed.less.avx512", emulated::typed},
+    {"typed.less_equal.avx512", emulated::typed},
+    {"typed.greater.avx512", emulated::typed},
+    {"typed.greater_equal.avx512", emulated::typed},
+    {"typed.equal.avx512", emulated::typed},
+    {"typed.and.avx512", emulated::typed},
+    {"typed.or.avx512", emulated::typed},
+    {"typed.xor.avx512", emulated::typed},
+    {"typed.not.avx512", emulated::typed},
+    {"typed.where.avx512", emulated::typed},
+    {"typed.is_nan.avx512", emulated::typed},
+    {"typed.is_inf.avx512", emulated::typed},
 };
 
 class EmulatedTarget final : public compiler::Target {

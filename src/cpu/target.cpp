@@ -46,6 +46,7 @@ class CpuTarget final : public compiler::Target {
         resize_kernels(),
         resize_arg_max_kernels(),
         softmax_kernels(),
+        typed_kernels(),
     };
     // clang-format on
     for (std::size_t i = 0; i < lists_.size(); ++i) {

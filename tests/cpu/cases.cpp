@@ -19,6 +19,7 @@ constexpr Family kFamilies[] = {
     {"resize", resize_cases},
     {"resize_arg_max", resize_arg_max_cases},
     {"softmax", softmax_cases},
+    {"typed", typed_cases},
 };
 
 }  // namespace

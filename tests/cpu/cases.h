@@ -24,6 +24,7 @@ std::vector<Case> reduce_cases();
 std::vector<Case> resize_cases();
 std::vector<Case> resize_arg_max_cases();
 std::vector<Case> softmax_cases();
+std::vector<Case> typed_cases();
 
 struct Family {
   const char* name;

@@ -33,6 +33,7 @@ std::span<const compiler::KernelDesc> reduce_kernels();
 std::span<const compiler::KernelDesc> resize_kernels();
 std::span<const compiler::KernelDesc> resize_arg_max_kernels();
 std::span<const compiler::KernelDesc> softmax_kernels();
+std::span<const compiler::KernelDesc> typed_kernels();
 
 // What the family inverted_residual takes from others: nullptr or why not, and a state (PointwiseState,
 // DepthwiseParams) for vectors of `lanes`.
