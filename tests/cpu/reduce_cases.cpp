@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "cpu/cases.h"
 
 namespace saccade::kernel_check {
@@ -16,7 +18,16 @@ Case reduce(const std::string& op, Input x, std::vector<std::int64_t> axes, bool
   c.tolerance = op == "ReduceMax" || op == "ReduceMin" ? 0 : 1e-6;
   c.attributes["keepdims"] = std::int64_t{keepdims};
   if (axes.empty() || axes[0] != 0) c.batched = {0};
-  c.inputs = {in_range(0, 1, std::move(x)), integers(std::move(axes))};
+  // Products of many numbers stay near one; of magnitudes the signs count.
+  const bool product = op == "ReduceProd",
+             norm = op == "ReduceL1" || op == "ReduceL2" || op == "ReduceSumSquare";
+  if (product) c.tolerance = 1e-4;
+  if (op == "ReduceLogSumExp") c.tolerance = 2e-6;
+  c.inputs = {in_range(product ? 0.99
+                       : norm  ? -1
+                               : 0,
+                       product ? 1.01 : 1, std::move(x)),
+              integers(std::move(axes))};
   c.outputs = {y};
   return c;
 }
@@ -38,7 +49,8 @@ Case pool(const std::string& op, Input x, ir::Attributes attributes, const char*
 
 std::vector<Case> reduce_cases() {
   std::vector<Case> cases;
-  for (const char* op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"}) {
+  for (const char* op : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2",
+                         "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp", "ReduceProd"}) {
     for (const std::int64_t channels : {1, 2, 3, 7, 8, 16, 19, 64, 100}) {
       cases.push_back(reduce(op, channels_last({2, channels, 5, 7}), {2, 3}, true, nhwc()));
     }
@@ -60,6 +72,21 @@ std::vector<Case> reduce_cases() {
     cases.push_back(reduce(op, tensor({1, 1, 300, 301}), {2, 3}));
     cases.push_back(reduce(op, tensor({5}), {0}, false));
     cases.push_back(reduce(op, tensor({1, 1}), {0, 1}));
+  }
+  const float nan = std::nanf(""), infinity = INFINITY;
+  for (const std::int64_t axis : {0, 1}) {
+    Case c = reduce("ReduceLogSumExp", tensor({4, 4}), {axis});
+    c.name += " special";
+    c.inputs[0].value = Tensor::of<float>({4, 4}, {nan, 1, 2, 3, -infinity, -infinity, -infinity, -infinity,
+                                                   infinity, 1, -infinity, 2, 1000, 1001, 999, -1000});
+    cases.push_back(c);
+    Case length = reduce("ReduceL2", in_range(-1000, 1000, tensor({300, 77})), {axis});
+    length.name += " large";
+    cases.push_back(length);
+    Case apart = reduce("ReduceLogSumExp", tensor({130, 1100}), {axis});
+    apart.inputs[0] = in_range(-200, 200, apart.inputs[0]);
+    apart.name += " far apart";
+    cases.push_back(apart);
   }
   cases.push_back(pool("GlobalAveragePool", channels_last({2, 33, 9, 8}), {}, "reduce.global_mean."));
   cases.push_back(pool("GlobalMaxPool", channels_last({2, 33, 9, 8}), {}, "reduce.global_max."));

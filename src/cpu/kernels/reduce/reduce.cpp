@@ -59,6 +59,12 @@ Reduction kind_of(std::string_view op) {
   if (op == "ReduceSum") return Reduction::sum;
   if (op == "ReduceMax" || op == "GlobalMaxPool") return Reduction::max;
   if (op == "ReduceMin") return Reduction::min;
+  if (op == "ReduceL1") return Reduction::magnitudes;
+  if (op == "ReduceSumSquare") return Reduction::squares;
+  if (op == "ReduceL2") return Reduction::length;
+  if (op == "ReduceProd") return Reduction::product;
+  if (op == "ReduceLogSum") return Reduction::log_sum;
+  if (op == "ReduceLogSumExp") return Reduction::log_sum_exp;
   return Reduction::mean;
 }
 
@@ -87,6 +93,20 @@ double cost(const KernelQuery& query) {
          elements * element_size(query) / bytes_per_ns(kIsa) + 20.0 * static_cast<double>(view.outer_count);
 }
 
+/// Lines are not cut, but neighbouring ones are shared out.
+PreparedKernel prepare_log_sum_exp(ReduceParams& p) {
+  constexpr std::int64_t kTaskElements = 8192, kColumns = 512;
+  p.parts = 1;
+  p.columns = std::min(p.view.inner, kColumns);
+  p.pieces = (p.view.inner + p.columns - 1) / p.columns;
+  const std::int64_t units = p.view.outer_count * p.pieces;
+  p.group = std::clamp<std::int64_t>(kTaskElements / std::max<std::int64_t>(1, p.view.line_count * p.columns),
+                                     1, units);
+  PreparedKernel prepared;
+  prepared.phase_tasks = {(units + p.group - 1) / p.group};
+  return prepared;
+}
+
 PreparedKernel prepare(const KernelQuery& query) {
   auto params = std::make_shared<ReduceParams>();
   ReduceParams& p = *params;
@@ -108,7 +128,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   p.joined =
       std::clamp<std::int64_t>(kTaskElements / std::max<std::int64_t>(1, p.parts * p.view.inner), 1, outer);
   PreparedKernel prepared;
-  if (p.parts == 1) {
+  if (p.kind == Reduction::log_sum_exp) {
+    prepared = prepare_log_sum_exp(p);
+  } else if (p.parts == 1) {
     prepared.phase_tasks = {(outer + p.group - 1) / p.group};
   } else {
     prepared.phase_tasks = {outer * p.parts, (outer + p.joined - 1) / p.joined};
@@ -172,6 +194,12 @@ constexpr KernelDesc kTable[] = {
     of_floats<Isa::avx512>("reduce.sum.avx512.fp32", "ReduceSum", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.max.avx512.fp32", "ReduceMax", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.min.avx512.fp32", "ReduceMin", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.l1.avx512.fp32", "ReduceL1", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.sum_square.avx512.fp32", "ReduceSumSquare", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.l2.avx512.fp32", "ReduceL2", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.prod.avx512.fp32", "ReduceProd", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.log_sum.avx512.fp32", "ReduceLogSum", avx512::reduce_lines),
+    of_floats<Isa::avx512>("reduce.log_sum_exp.avx512.fp32", "ReduceLogSumExp", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.global_mean.avx512.fp32", "GlobalAveragePool", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.global_max.avx512.fp32", "GlobalMaxPool", avx512::reduce_lines),
     of_floats<Isa::avx512>("reduce.whole_plane.avx512.fp32", "AveragePool", avx512::reduce_lines),
@@ -179,6 +207,12 @@ constexpr KernelDesc kTable[] = {
     of_floats<Isa::avx2>("reduce.sum.avx2.fp32", "ReduceSum", avx2::reduce_lines),
     of_floats<Isa::avx2>("reduce.max.avx2.fp32", "ReduceMax", avx2::reduce_lines),
     of_floats<Isa::avx2>("reduce.min.avx2.fp32", "ReduceMin", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.l1.avx2.fp32", "ReduceL1", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.sum_square.avx2.fp32", "ReduceSumSquare", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.l2.avx2.fp32", "ReduceL2", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.prod.avx2.fp32", "ReduceProd", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.log_sum.avx2.fp32", "ReduceLogSum", avx2::reduce_lines),
+    of_floats<Isa::avx2>("reduce.log_sum_exp.avx2.fp32", "ReduceLogSumExp", avx2::reduce_lines),
     of_floats<Isa::avx2>("reduce.global_mean.avx2.fp32", "GlobalAveragePool", avx2::reduce_lines),
     of_floats<Isa::avx2>("reduce.global_max.avx2.fp32", "GlobalMaxPool", avx2::reduce_lines),
     of_floats<Isa::avx2>("reduce.whole_plane.avx2.fp32", "AveragePool", avx2::reduce_lines),
@@ -186,6 +220,12 @@ constexpr KernelDesc kTable[] = {
     of_floats<Isa::portable>("reduce.sum.portable.fp32", "ReduceSum", portable::reduce_lines),
     of_floats<Isa::portable>("reduce.max.portable.fp32", "ReduceMax", portable::reduce_lines),
     of_floats<Isa::portable>("reduce.min.portable.fp32", "ReduceMin", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.l1.portable.fp32", "ReduceL1", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.sum_square.portable.fp32", "ReduceSumSquare", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.l2.portable.fp32", "ReduceL2", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.prod.portable.fp32", "ReduceProd", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.log_sum.portable.fp32", "ReduceLogSum", portable::reduce_lines),
+    of_floats<Isa::portable>("reduce.log_sum_exp.portable.fp32", "ReduceLogSumExp", portable::reduce_lines),
     of_floats<Isa::portable>("reduce.global_mean.portable.fp32", "GlobalAveragePool", portable::reduce_lines),
     of_floats<Isa::portable>("reduce.global_max.portable.fp32", "GlobalMaxPool", portable::reduce_lines),
     of_floats<Isa::portable>("reduce.whole_plane.portable.fp32", "AveragePool", portable::reduce_lines),

@@ -1,4 +1,5 @@
-// Sums, means and extremes over any axes. What prepare() hands to the kernels, and their entry points.
+// Sums, means, norms, products and extremes over any axes. What prepare() hands to the kernels, and their
+// entry points.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,18 @@
 
 namespace saccade::cpu {
 
-enum class Reduction : int { sum, mean, max, min };
+enum class Reduction : int {
+  sum,
+  mean,
+  max,
+  min,
+  magnitudes,
+  squares,
+  length,
+  product,
+  log_sum,
+  log_sum_exp
+};
 
 struct ReduceParams {
   LinesView view;
@@ -19,6 +31,9 @@ struct ReduceParams {
   std::int64_t parts, part;
   std::int64_t group;   ///< outer combinations a task of the only phase takes, where parts is 1
   std::int64_t joined;  ///< those that a task of phase 1 takes
+  /// Of log_sum_exp, whose tasks take `group` pieces of `columns` neighbouring lines, of which an outer
+  /// combination has `pieces`.
+  std::int64_t columns, pieces;
 };
 
 namespace portable {

@@ -29,24 +29,60 @@ template <class T>
 /// After this many additions a running sum is added to a total, so that its error stays that of a short sum.
 constexpr std::int64_t kShortSum = 64;
 
-struct SumFold {
+/// What becomes of an element before it is added, and of a result.
+struct PlainFold {
+  static constexpr bool kFinishes = false;
+  static Vec of(Vec x) { return x; }
+  static float of_one(float x) { return x; }
+  static Vec finish(Vec result) { return result; }
+};
+struct SumFold : PlainFold {
   static constexpr float kStart = 0;
   static Vec add(Vec so_far, Vec x) { return so_far + x; }
   static float join(float a, float b) { return a + b; }
   static float lanes(Vec a) { return sum(a); }
 };
 /// NaN is sticky.
-struct MaxFold {
+struct MaxFold : PlainFold {
   static constexpr float kStart = -__builtin_inff();
   static Vec add(Vec so_far, Vec x) { return select(is_nan(x), x, max(x, so_far)); }
   static float join(float a, float b) { return b > a || b != b ? (a != a ? a : b) : a; }
   static float lanes(Vec a) { return any(is_nan(a)) ? __builtin_nanf("") : max_lane(a); }
 };
-struct MinFold {
+struct MinFold : PlainFold {
   static constexpr float kStart = __builtin_inff();
   static Vec add(Vec so_far, Vec x) { return select(is_nan(x), x, min(x, so_far)); }
   static float join(float a, float b) { return b < a || b != b ? (a != a ? a : b) : a; }
   static float lanes(Vec a) { return any(is_nan(a)) ? __builtin_nanf("") : min_lane(a); }
+};
+
+struct MagnitudesFold : SumFold {
+  static Vec of(Vec x) { return abs(x); }
+  static float of_one(float x) { return __builtin_fabsf(x); }
+};
+struct SquaresFold : SumFold {
+  static Vec of(Vec x) { return x * x; }
+  static float of_one(float x) { return x * x; }
+};
+struct LengthFold : SquaresFold {
+  static constexpr bool kFinishes = true;
+  static Vec finish(Vec result) { return sqrt(result); }
+};
+struct LogSumFold : SumFold {
+  static constexpr bool kFinishes = true;
+  static Vec finish(Vec result) { return log(result); }
+};
+struct ProductFold : PlainFold {
+  static constexpr float kStart = 1;
+  static Vec add(Vec so_far, Vec x) { return so_far * x; }
+  static float join(float a, float b) { return a * b; }
+  static float lanes(Vec a) {
+    float values[kLanes];
+    store(values, a);
+    float product = values[0];
+    for (int i = 1; i < kLanes; ++i) product *= values[i];
+    return product;
+  }
 };
 
 /// Result of kCount vectors of neighbouring lines, elements [begin, end). The last vector starts at line `last` and has
@@ -63,8 +99,8 @@ template <class Fold, int kCount, class T>
     const T* p = src + at.src;
     for (std::int64_t i = 0; i < n; ++i, p += step) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
-      part[kCount - 1] = Fold::add(part[kCount - 1], load_part(p + last, tail));
+      for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], Fold::of(load(p + v * kLanes)));
+      part[kCount - 1] = Fold::add(part[kCount - 1], Fold::of(load_part(p + last, tail)));
       if (--room > 0) continue;
       room = kShortSum;
 #pragma GCC unroll 4
@@ -98,16 +134,17 @@ inline void reduce_wide(const LinesView& view, const T* src, std::int64_t begin,
         const T* q = p + c;
         if constexpr (sizeof(T) < sizeof(float))
           for (std::int64_t k = 8; k < 16; ++k) prefetch(q + k * step);
-        const Vec ab = Fold::add(load_part(q, m), load_part(q + step, m));
-        const Vec cd = Fold::add(load_part(q + 2 * step, m), load_part(q + 3 * step, m));
-        const Vec ef = Fold::add(load_part(q + 4 * step, m), load_part(q + 5 * step, m));
-        const Vec gh = Fold::add(load_part(q + 6 * step, m), load_part(q + 7 * step, m));
+        const auto at_row = [&](std::int64_t k) __attribute__((always_inline)) { return Fold::of(load_part(q + k * step, m)); };
+        const Vec ab = Fold::add(at_row(0), at_row(1));
+        const Vec cd = Fold::add(at_row(2), at_row(3));
+        const Vec ef = Fold::add(at_row(4), at_row(5));
+        const Vec gh = Fold::add(at_row(6), at_row(7));
         store_part(dst + c, m, Fold::add(load_part(dst + c, m), Fold::add(Fold::add(ab, cd), Fold::add(ef, gh))));
       });
     }
     for (; i < n; ++i, p += step)
       for_each_vector(inner, [&](std::int64_t c, int m) {
-        store_part(dst + c, m, Fold::add(load_part(dst + c, m), load_part(p + c, m)));
+        store_part(dst + c, m, Fold::add(load_part(dst + c, m), Fold::of(load_part(p + c, m))));
       });
   });
   if (scale == 1) return;
@@ -126,7 +163,7 @@ inline float reduce_along(const LinesView& view, const T* src, std::int64_t begi
     std::int64_t i = 0, room = kShortSum;
     for (; i + 4 * kLanes <= n; i += 4 * kLanes) {
 #pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) part[k] = Fold::add(part[k], load(p + i + k * kLanes));
+      for (int k = 0; k < 4; ++k) part[k] = Fold::add(part[k], Fold::of(load(p + i + k * kLanes)));
       if (--room > 0) continue;
       room = kShortSum;
 #pragma GCC unroll 4
@@ -135,10 +172,10 @@ inline float reduce_along(const LinesView& view, const T* src, std::int64_t begi
         part[k] = broadcast(Fold::kStart);
       }
     }
-    for (; i + kLanes <= n; i += kLanes) part[0] = Fold::add(part[0], load(p + i));
+    for (; i + kLanes <= n; i += kLanes) part[0] = Fold::add(part[0], Fold::of(load(p + i)));
     if (i < n) {
       const int m = static_cast<int>(n - i);
-      part[1] = Fold::add(part[1], select(first(m), load_first(p + i, m), broadcast(Fold::kStart)));
+      part[1] = Fold::add(part[1], select(first(m), Fold::of(load_first(p + i, m)), broadcast(Fold::kStart)));
     }
     total = Fold::add(total, Fold::add(Fold::add(part[0], part[1]), Fold::add(part[2], part[3])));
   });
@@ -158,7 +195,7 @@ inline void reduce_narrow(const LinesView& view, const T* src, std::int64_t begi
       Vec part[kLanes];
       for (int v = 0; v < inner; ++v) part[v] = broadcast(Fold::kStart);
       for (std::int64_t room = kShortSum; room > 0 && i + kLanes <= n; --room, i += kLanes, p += inner * kLanes)
-        for (int v = 0; v < inner; ++v) part[v] = Fold::add(part[v], load(p + v * kLanes));
+        for (int v = 0; v < inner; ++v) part[v] = Fold::add(part[v], Fold::of(load(p + v * kLanes)));
       float values[kLanes * kLanes];
       for (int v = 0; v < inner; ++v) store(values + v * kLanes, part[v]);
       for (int c = 0; c < inner; ++c) {
@@ -168,7 +205,7 @@ inline void reduce_narrow(const LinesView& view, const T* src, std::int64_t begi
       }
     }
     for (; i < n; ++i, p += inner)
-      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], one_float(p[c]));
+      for (int c = 0; c < inner; ++c) result[c] = Fold::join(result[c], Fold::of_one(one_float(p[c])));
   });
   for (int c = 0; c < inner; ++c) dst[c] = result[c] * scale;
 }
@@ -196,6 +233,12 @@ inline void reduce_part(const LinesView& view, const T* src, std::int64_t begin,
   }
 }
 
+template <class Fold>
+inline void finish_results(float* dst, std::int64_t inner) {
+  if constexpr (Fold::kFinishes)
+    for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, Fold::finish(load_part(dst + c, m))); });
+}
+
 template <class Fold, class T>
 inline void reduce_with(const compiler::KernelArgs& args) {
   const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
@@ -216,6 +259,7 @@ inline void reduce_with(const compiler::KernelArgs& args) {
       const LinesAt at = outer_at(p.view, o);
       if (p.parts == 1) {
         reduce_part<Fold, T>(p.view, src + at.src, 0, line, scale, dst + at.dst);
+        finish_results<Fold>(dst + at.dst, inner);
         continue;
       }
       const float* parts = scratch + o * p.parts * inner;
@@ -223,9 +267,78 @@ inline void reduce_with(const compiler::KernelArgs& args) {
         const int m = inner - c < kLanes ? static_cast<int>(inner - c) : kLanes;
         Vec total = load_part(parts + c, m);
         for (std::int64_t k = 1; k < p.parts; ++k) total = Fold::add(total, load_part(parts + k * inner + c, m));
-        store_part(dst + at.dst + c, m, scale == 1 ? total : total * broadcast(scale));
+        store_part(dst + at.dst + c, m, Fold::finish(scale == 1 ? total : total * broadcast(scale)));
       }
     }
+  }
+}
+
+/// ln of the sum of e^x, of lines beside each other: their largest elements are taken out first.
+inline void log_sum_exp_across(const LinesView& view, const float* src, std::int64_t count, float* dst) {
+  const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
+  for_each_vector(count, [&](std::int64_t c, int m) {
+    Vec largest = broadcast(MaxFold::kStart);
+    for_each_run(view, 0, view.line_count, [&](LinesAt at, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i)
+        largest = MaxFold::add(largest, load_part(src + at.src + i * step + c, m));
+    });
+    const Vec shift = select(less(abs(largest), broadcast(__builtin_inff())), largest, zero());
+    Vec total = zero(), part = zero();
+    std::int64_t room = kShortSum;
+    for_each_run(view, 0, view.line_count, [&](LinesAt at, std::int64_t n) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        part = part + exp(load_part(src + at.src + i * step + c, m) - shift);
+        if (--room > 0) continue;
+        room = kShortSum;
+        total = total + part;
+        part = zero();
+      }
+    });
+    store_part(dst + c, m, select(is_nan(largest), largest, shift + log(total + part)));
+  });
+}
+
+/// The same of one line whose elements are adjacent in runs.
+inline float log_sum_exp_along(const LinesView& view, const float* src) {
+  const float largest = reduce_along<MaxFold>(view, src, 0, view.line_count);
+  if (largest != largest) return largest;
+  const float shift = __builtin_fabsf(largest) < __builtin_inff() ? largest : 0.0f;
+  const Vec low = broadcast(shift);
+  Vec total = zero();
+  for_each_run(view, 0, view.line_count, [&](LinesAt at, std::int64_t n) {
+    const float* p = src + at.src;
+    Vec part[2] = {zero(), zero()};
+    std::int64_t i = 0, room = kShortSum;
+    for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+      part[0] = part[0] + exp(load(p + i) - low);
+      part[1] = part[1] + exp(load(p + i + kLanes) - low);
+      if (--room > 0) continue;
+      room = kShortSum;
+      total = total + (part[0] + part[1]);
+      part[0] = part[1] = zero();
+    }
+    for (; i < n; i += kLanes) {
+      const int m = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+      part[0] = part[0] + select(first(m), exp(load_part(p + i, m) - low), zero());
+    }
+    total = total + (part[0] + part[1]);
+  });
+  return shift + first_lane(log(broadcast(sum(total))));
+}
+
+inline void run_log_sum_exp(const compiler::KernelArgs& args) {
+  const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
+  const std::int64_t all = p.view.outer_count * p.pieces;
+  const std::int64_t last = args.end * p.group < all ? args.end * p.group : all;
+  for (std::int64_t unit = args.begin * p.group; unit < last; ++unit) {
+    const LinesAt at = outer_at(p.view, unit / p.pieces);
+    const std::int64_t first_line = unit % p.pieces * p.columns, left = p.view.inner - first_line;
+    const float* src = static_cast<const float*>(args.src[0]) + at.src + first_line;
+    float* dst = static_cast<float*>(args.dst[0]) + at.dst + first_line;
+    if (p.view.inner == 1 && p.view.line[LinesView::kDims - 1].src_step == 1)
+      *dst = log_sum_exp_along(p.view, src);
+    else
+      log_sum_exp_across(p.view, src, left < p.columns ? left : p.columns, dst);
   }
 }
 
@@ -236,6 +349,16 @@ inline void run_reduce(const compiler::KernelArgs& args) {
     case Reduction::mean: reduce_with<SumFold, T>(args); break;
     case Reduction::max: reduce_with<MaxFold, T>(args); break;
     case Reduction::min: reduce_with<MinFold, T>(args); break;
+    default: break;
+  }
+  if constexpr (__is_same(T, float)) switch (static_cast<const ReduceParams*>(args.state)->kind) {
+    case Reduction::magnitudes: reduce_with<MagnitudesFold, T>(args); break;
+    case Reduction::squares: reduce_with<SquaresFold, T>(args); break;
+    case Reduction::length: reduce_with<LengthFold, T>(args); break;
+    case Reduction::product: reduce_with<ProductFold, T>(args); break;
+    case Reduction::log_sum: reduce_with<LogSumFold, T>(args); break;
+    case Reduction::log_sum_exp: run_log_sum_exp(args); break;
+    default: break;
   }
 }
 
