@@ -14,9 +14,20 @@ namespace saccade::compiler {
 namespace {
 
 // Operators with pixels: they want the channels of a pixel together.
-constexpr std::array<std::string_view, 11> kSpatial{
-    "Conv",   "ConvTranspose", "MaxPool",      "AveragePool",           "GlobalAveragePool", "QLinearConv",
-    "Resize", "DepthToSpace",  "SpaceToDepth", "InstanceNormalization", "InvertedResidual"};
+constexpr std::array<std::string_view, 14> kSpatial{"Conv",
+                                                    "ConvTranspose",
+                                                    "MaxPool",
+                                                    "AveragePool",
+                                                    "GlobalAveragePool",
+                                                    "QLinearConv",
+                                                    "Resize",
+                                                    "DepthToSpace",
+                                                    "SpaceToDepth",
+                                                    "InstanceNormalization",
+                                                    "InvertedResidual",
+                                                    "GridSample",
+                                                    "DeformConv",
+                                                    "MaxUnpool"};
 // Operators that work in any order, as long as input and output share it.
 constexpr std::array<std::string_view, 13> kIndifferent{
     "ElementwiseChain",   "Concat", "Split", "Slice",       "Pad", "Softmax", "LogSoftmax", "Where", "Clip",

@@ -11,16 +11,19 @@
 #include "cpu/kernels/conv_few/conv_few.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/kernels/conv_transpose_bf16/conv_transpose_bf16.h"
+#include "cpu/kernels/deform_conv/deform_conv.h"
 #include "cpu/kernels/depthwise/depthwise.h"
 #include "cpu/kernels/depthwise_bytes/depthwise_bytes.h"
 #include "cpu/kernels/elementwise/elementwise.h"
 #include "cpu/kernels/elementwise_bytes/elementwise_bytes.h"
+#include "cpu/kernels/grid_sample/grid_sample.h"
 #include "cpu/kernels/instance_norm/instance_norm.h"
 #include "cpu/kernels/inverted_residual/inverted_residual.h"
-#include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/layer_norm/layer_norm.h"
+#include "cpu/kernels/matmul/matmul.h"
 #include "cpu/kernels/pointwise/pointwise.h"
 #include "cpu/kernels/pool/pool.h"
+#include "cpu/kernels/pool_index/pool_index.h"
 #include "cpu/kernels/reduce/reduce.h"
 #include "cpu/kernels/resize/resize.h"
 #include "cpu/kernels/resize_arg_max/resize_arg_max.h"
@@ -83,11 +86,13 @@ constexpr Emulation kEmulations[] = {
     {"conv.winograd_short.avx512.fp32", emulated::winograd_mixed},
     {"conv.winograd_short.avx512.bf16", emulated::winograd_mixed},
     {"conv.winograd_short.avx512_bf16.stored.bf16", emulated::winograd_mixed},
+    {"deform_conv.avx512.fp32", emulated::deform_conv},
     {"depthwise.avx512.fp32", emulated::depthwise_conv},
     {"depthwise.avx512.bf16", emulated::depthwise_conv_bf16},
     {"depthwise.avx512_bf16.stored.bf16", emulated::depthwise_conv_bf16},
     {"elementwise.avx512.fp32", emulated::elementwise_chain},
     {"elementwise.bytes.avx512.int8", emulated::elementwise_bytes},
+    {"grid_sample.avx512.fp32", emulated::grid_sample},
     {"instance_norm.avx512.fp32", emulated::instance_norm},
     {"inverted_residual.avx512.fp32", emulated::inverted_residual},
     {"matmul.avx512.fp32", emulated::matmul},
@@ -98,6 +103,8 @@ constexpr Emulation kEmulations[] = {
     {"pool.average.avx512.fp32", emulated::average_pool},
     {"pool.max.avx512.bf16", emulated::max_pool_bf16},
     {"pool.average.avx512.bf16", emulated::average_pool_bf16},
+    {"pool_index.max.avx512.fp32", emulated::max_index},
+    {"pool_index.unpool.avx512.fp32", emulated::unpool},
     {"reduce.mean.avx512.fp32", emulated::reduce_lines},
     {"reduce.sum.avx512.fp32", emulated::reduce_lines},
     {"reduce.max.avx512.fp32", emulated::reduce_lines},

@@ -1,0 +1,12 @@
+#include "cpu/kernels/deform_conv/deform_conv.h"
+#include "cpu/kernels/tile/tile.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/deform_conv/deform_conv.inl"
+}  // namespace
+
+void deform_conv(const compiler::KernelArgs& args) noexcept { run_deform_conv(args); }
+
+}  // namespace saccade::cpu::avx512_emulated

@@ -1,0 +1,13 @@
+#include "cpu/simd/avx2.h"
+
+#include "cpu/kernels/pool_index/pool_index.h"
+
+namespace saccade::cpu::avx2 {
+namespace {
+#include "cpu/kernels/pool_index/pool_index.inl"
+}  // namespace
+
+void max_index(const compiler::KernelArgs& args) noexcept { run_max_index(args); }
+void unpool(const compiler::KernelArgs& args) noexcept { run_unpool(args); }
+
+}  // namespace saccade::cpu::avx2
