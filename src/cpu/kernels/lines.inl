@@ -9,8 +9,10 @@ struct LinesAt {
 inline LinesAt outer_at(const LinesView& view, std::int64_t index) {
   LinesAt at = {0, 0};
   for (int d = LinesView::kDims - 1; d >= 0; --d) {
-    const std::int64_t i = index % view.outer[d].size;
-    index /= view.outer[d].size;
+    const std::int64_t size = view.outer[d].size;
+    const std::int64_t rest = index < size ? 0 : index / size;  // divisions take long
+    const std::int64_t i = index - rest * size;
+    index = rest;
     at.src += i * view.outer[d].src_step;
     at.dst += i * view.outer[d].dst_step;
   }
@@ -20,8 +22,10 @@ inline LinesAt outer_at(const LinesView& view, std::int64_t index) {
 inline LinesAt line_at(const LinesView& view, std::int64_t index) {
   LinesAt at = {0, 0};
   for (int d = LinesView::kDims - 1; d >= 0; --d) {
-    const std::int64_t i = index % view.line[d].size;
-    index /= view.line[d].size;
+    const std::int64_t size = view.line[d].size;
+    const std::int64_t rest = index < size ? 0 : index / size;  // divisions take long
+    const std::int64_t i = index - rest * size;
+    index = rest;
     at.src += i * view.line[d].src_step;
     at.dst += i * view.line[d].dst_step;
   }
@@ -33,7 +37,7 @@ template <class Body>
 [[gnu::always_inline]] inline void for_each_run(const LinesView& view, std::int64_t begin, std::int64_t end, Body body) {
   const std::int64_t size = view.line[LinesView::kDims - 1].size;
   while (begin < end) {
-    const std::int64_t left = size - begin % size, n = left < end - begin ? left : end - begin;
+    const std::int64_t left = size - (begin < size ? begin : begin % size), n = left < end - begin ? left : end - begin;
     body(line_at(view, begin), n);
     begin += n;
   }

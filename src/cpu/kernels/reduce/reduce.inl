@@ -235,7 +235,10 @@ inline void reduce_part(const LinesView& view, const T* src, std::int64_t begin,
 
 template <class Fold>
 inline void finish_results(float* dst, std::int64_t inner) {
-  if constexpr (Fold::kFinishes)
+  if constexpr (!Fold::kFinishes) return;
+  if (inner == 1)
+    *dst = first_lane(Fold::finish(broadcast(*dst)));
+  else
     for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, Fold::finish(load_part(dst + c, m))); });
 }
 
