@@ -20,6 +20,7 @@ class CpuTarget final : public compiler::Target {
   CpuTarget() {
     // clang-format off
     const std::span<const KernelDesc> families[] = {
+        along_kernels(),
         attention_kernels(),
         conv_kernels(),
         conv_bf16_kernels(),

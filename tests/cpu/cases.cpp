@@ -4,6 +4,7 @@ namespace saccade::kernel_check {
 namespace {
 
 constexpr Family kFamilies[] = {
+    {"along", along_cases},
     {"attention", attention_cases},
     {"conv", conv_cases},
     {"conv_bytes", conv_bytes_cases},

@@ -9,6 +9,7 @@
 
 namespace saccade::kernel_check {
 
+std::vector<Case> along_cases();
 std::vector<Case> attention_cases();
 std::vector<Case> conv_cases();
 std::vector<Case> conv_bytes_cases();

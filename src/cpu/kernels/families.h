@@ -7,6 +7,7 @@
 
 namespace saccade::cpu {
 
+std::span<const compiler::KernelDesc> along_kernels();
 std::span<const compiler::KernelDesc> attention_kernels();
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_bf16_kernels();
