@@ -20,6 +20,19 @@ struct PixelTaps {
     at[count[i]][i] = static_cast<int>(offset);
     weight[count[i]++][i] = static_cast<float>(share);
   }
+  /// The four around a position, in the order of rows.
+  [[gnu::always_inline]] inline void set_all(std::int64_t i, std::int64_t offset, std::int64_t row, std::int64_t pixel,
+                                             double above, double below, double across) {
+    at[0][i] = static_cast<int>(offset);
+    at[1][i] = static_cast<int>(offset + pixel);
+    at[2][i] = static_cast<int>(offset + row);
+    at[3][i] = static_cast<int>(offset + row + pixel);
+    weight[0][i] = static_cast<float>(above * (1 - across));
+    weight[1][i] = static_cast<float>(above * across);
+    weight[2][i] = static_cast<float>(below * (1 - across));
+    weight[3][i] = static_cast<float>(below * across);
+    count[i] = 4;
+  }
   /// Not where the weight is 0: an infinity beside a position leaves it alone.
   [[gnu::always_inline]] inline void add_used(std::int64_t i, std::int64_t offset, double share) {
     add(i, offset, share);

@@ -22,7 +22,6 @@ struct DeformCall {
     const double y = static_cast<double>(row * s.stride_h - s.pad_top + ky * s.dilation_h) + static_cast<double>(offset[0]);
     const double x = static_cast<double>(column * s.stride_w - s.pad_left + kx * s.dilation_w) +
                      static_cast<double>(offset[s.offset_channel]);
-    taps.start(i);
     if (y > -1 && x > -1 && y < height && x < width) {
       const double factor =
           s.has_mask ? static_cast<double>(call.mask[moved * s.mask_channel + row * s.mask_row + column * s.mask_pixel]) : 1;
@@ -30,15 +29,18 @@ struct DeformCall {
       const double down = y - static_cast<double>(top), across = x - static_cast<double>(left);
       const double above = factor * (1 - down), below = factor * down;
       const std::int64_t at = top * s.src_row + left * s.src_pixel;
-      const bool left_in = left >= 0, right_in = left + 1 < s.in_w;
-      if (top >= 0) {
-        if (left_in) taps.add(i, at, above * (1 - across));
-        if (right_in) taps.add(i, at + s.src_pixel, above * across);
+      const bool left_in = left >= 0, right_in = left + 1 < s.in_w, top_in = top >= 0, bottom_in = top + 1 < s.in_h;
+      if (left_in && right_in && top_in && bottom_in) {
+        taps.set_all(i, at, s.src_row, s.src_pixel, above, below, across);
+      } else {
+        taps.start(i);
+        if (top_in && left_in) taps.add(i, at, above * (1 - across));
+        if (top_in && right_in) taps.add(i, at + s.src_pixel, above * across);
+        if (bottom_in && left_in) taps.add(i, at + s.src_row, below * (1 - across));
+        if (bottom_in && right_in) taps.add(i, at + s.src_row + s.src_pixel, below * across);
       }
-      if (top + 1 < s.in_h) {
-        if (left_in) taps.add(i, at + s.src_row, below * (1 - across));
-        if (right_in) taps.add(i, at + s.src_row + s.src_pixel, below * across);
-      }
+    } else {
+      taps.start(i);
     }
     if (++column == s.out_w) column = 0, ++row;
   }

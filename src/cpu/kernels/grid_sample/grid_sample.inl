@@ -40,8 +40,8 @@ template <bool kNearest>
   const auto inside = [](std::int64_t at, std::int64_t size) { return at >= 0 && at < size; };
   for (std::int64_t i = first; i < first + count; ++i, grid += p.grid_pixel) {
     const double x = place_on(p, grid[0], p.in_w), y = place_on(p, grid[p.grid_axis], p.in_h);
-    taps.start(i);
     if constexpr (kNearest) {
+      taps.start(i);
       constexpr double kRound = 0x1.8p52;  // adding it leaves no bits behind the point: ties go to even
       const double column = x + kRound - kRound, row = y + kRound - kRound;
       auto c = static_cast<std::int64_t>(column), r = static_cast<std::int64_t>(row);
@@ -54,7 +54,13 @@ template <bool kNearest>
       const std::int64_t c = floor_of(x), r = floor_of(y);
       const double right = x - static_cast<double>(c), below = y - static_cast<double>(r);
       const std::int64_t at = r * p.src_row + c * p.src_pixel;
+      // Inside, and at no column or row: all four count.
+      if (c >= 0 && r >= 0 && c + 1 < p.in_w && r + 1 < p.in_h && right > 0x1p-60 && below > 0x1p-60) {
+        taps.set_all(i, at, p.src_row, p.src_pixel, 1 - below, below, right);
+        continue;
+      }
       const bool left_in = inside(c, p.in_w), right_in = inside(c + 1, p.in_w);
+      taps.start(i);
       if (inside(r, p.in_h)) {
         if (left_in) taps.add_used(i, at, (1 - below) * (1 - right));
         if (right_in) taps.add_used(i, at + p.src_pixel, (1 - below) * right);

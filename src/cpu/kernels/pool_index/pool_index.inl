@@ -3,6 +3,9 @@
 /// Neighbours that are compared at a time: channels of a pixel, or pixels of a row.
 inline constexpr int kIndexLanes = 64;
 
+/// Pixels whose indices wait for each other: planes of indices lie far apart.
+inline constexpr int kBlockPixels = 16;
+
 /// The largest so far of neighbours, and the cell of its plane.
 struct IndexedBest {
   float value[kIndexLanes];
@@ -35,23 +38,9 @@ struct IndexedBest {
     walk(count, step);
 }
 
-struct IndexedOutput {
-  float* dst;
-  long long* index;
-  std::int64_t dst_step, index_step;
-  long long base, base_step;  ///< what the plane's cells count from
-};
-
-[[gnu::always_inline]] inline void put_best(const MaxIndexParams& p, const IndexedBest& best, const IndexedOutput& out,
-                                            int count) {
-  for (int i = 0; i < count; ++i) out.dst[i * out.dst_step] = best.value[i];
-  for (int i = 0; i < count; ++i) {
-    const std::int32_t cell = best.cell[i];
-    long long at = cell < 0 ? -1 : out.base + i * out.base_step + cell;
-    if (p.column_major && cell >= 0)
-      at = out.base + i * out.base_step + cell % p.in_w * p.in_h + cell / p.in_w;
-    out.index[i * out.index_step] = at;
-  }
+[[gnu::always_inline]] inline long long index_of(const MaxIndexParams& p, std::int32_t cell, long long base) {
+  if (cell < 0) return -1;
+  return base + (p.column_major ? cell % p.in_w * p.in_h + cell / p.in_w : cell);
 }
 
 /// Taps of an axis that lie in the picture: [first, last).
@@ -66,74 +55,95 @@ struct IndexTaps {
   return taps;
 }
 
-/// Channels [c, c + count) of `pixels` output pixels from (y, x) on, one of both being 1, whose windows have the same taps.
-[[gnu::always_inline]] inline void max_index_of(const MaxIndexParams& p, const float* src, std::int64_t y, std::int64_t x,
-                                                IndexTaps rows, IndexTaps columns, std::int64_t c, std::int64_t channels,
-                                                std::int64_t pixels, IndexedOutput out) {
-  IndexedBest best;
-  const bool across = channels > 1;
-  const int count = static_cast<int>(across ? channels : pixels);
+/// The largest of `count` neighbours from channel c of output pixel (y, x) on: channels, or pixels whose windows have the same
+/// taps.
+template <bool kAcross>
+[[gnu::always_inline]] inline void find_best(const MaxIndexParams& p, const float* src, std::int64_t y, std::int64_t x,
+                                             IndexTaps rows, IndexTaps columns, std::int64_t c, int count, IndexedBest& best) {
   const std::int64_t top = y * p.stride_h - p.pad_top, left = x * p.stride_w - p.pad_left;
   bool first = true;
   for (std::int64_t ky = rows.first; ky < rows.last; ++ky)
     for (std::int64_t kx = columns.first; kx < columns.last; ++kx) {
       const std::int64_t iy = top + ky * p.dilation_h, ix = left + kx * p.dilation_w;
       take_cell(best, first, src + c * p.src.channel + iy * p.src.row + ix * p.src.pixel,
-                across ? p.src.channel : p.stride_w * p.src.pixel, count, static_cast<std::int32_t>(iy * p.in_w + ix),
-                across ? 0 : static_cast<std::int32_t>(p.stride_w));
+                kAcross ? p.src.channel : p.stride_w * p.src.pixel, count, static_cast<std::int32_t>(iy * p.in_w + ix),
+                kAcross ? 0 : static_cast<std::int32_t>(p.stride_w));
       first = false;
     }
-  if (first)
-    for (int i = 0; i < count; ++i) {
-      best.value[i] = -__builtin_inff();
-      best.cell[i] = -1;
+  if (!first) return;
+  for (int i = 0; i < count; ++i) {
+    best.value[i] = -__builtin_inff();
+    best.cell[i] = -1;
+  }
+}
+
+inline IndexTaps columns_at(const MaxIndexParams& p, std::int64_t x) {
+  return index_taps(x * p.stride_w - p.pad_left, p.in_w, p.kernel_w, p.dilation_w);
+}
+
+/// A row of outputs in vectors of channels.
+inline void max_row_across(const MaxIndexParams& p, const float* src, std::int64_t y, IndexTaps rows, float* dst,
+                           long long* index, long long base) {
+  IndexedBest best;
+  std::int32_t cells[kIndexLanes][kBlockPixels];
+  for (std::int64_t x0 = 0; x0 < p.out_w; x0 += kBlockPixels)
+    for (std::int64_t c = 0; c < p.channels; c += kIndexLanes) {
+      const std::int64_t pixels = p.out_w - x0 < kBlockPixels ? p.out_w - x0 : kBlockPixels;
+      const int count = p.channels - c < kIndexLanes ? static_cast<int>(p.channels - c) : kIndexLanes;
+      for (std::int64_t x = 0; x < pixels; ++x) {
+        find_best<true>(p, src, y, x0 + x, rows, columns_at(p, x0 + x), c, count, best);
+        float* to = dst + (x0 + x) * p.dst.pixel + c * p.dst.channel;
+        for (int i = 0; i < count; ++i) to[i * p.dst.channel] = best.value[i];
+        for (int i = 0; i < count; ++i) cells[i][x] = best.cell[i];
+      }
+      for (int i = 0; i < count; ++i) {
+        long long* to = index + (c + i) * p.index.channel + x0 * p.index.pixel;
+        const long long from = base + (c + i) * p.in_h * p.in_w;
+        for (std::int64_t x = 0; x < pixels; ++x) to[x * p.index.pixel] = index_of(p, cells[i][x], from);
+      }
     }
-  out.dst += c * p.dst.channel + y * p.dst.row + x * p.dst.pixel;
-  out.index += c * p.index.channel + y * p.index.row + x * p.index.pixel;
-  out.base += c * p.in_h * p.in_w;
-  out.dst_step = across ? p.dst.channel : p.dst.pixel;
-  out.index_step = across ? p.index.channel : p.index.pixel;
-  out.base_step = across ? p.in_h * p.in_w : 0;
-  put_best(p, best, out, count);
+}
+
+/// A row of outputs in vectors of pixels: windows that lie inside of the picture have the same taps.
+inline void max_row_along(const MaxIndexParams& p, const float* src, std::int64_t y, IndexTaps rows, float* dst,
+                          long long* index, long long base) {
+  IndexedBest best;
+  for (std::int64_t x = 0; x < p.out_w;) {
+    const IndexTaps columns = columns_at(p, x);
+    std::int64_t pixels = 1;
+    if (columns.first == 0 && columns.last == p.kernel_w) {
+      const std::int64_t end = x * p.stride_w - p.pad_left + (p.kernel_w - 1) * p.dilation_w;
+      pixels = (p.in_w - 1 - end) / p.stride_w + 1;
+      if (pixels > p.out_w - x) pixels = p.out_w - x;
+      if (pixels > kIndexLanes) pixels = kIndexLanes;
+    }
+    for (std::int64_t c = 0; c < p.channels; ++c) {
+      find_best<false>(p, src, y, x, rows, columns, c, static_cast<int>(pixels), best);
+      float* to = dst + c * p.dst.channel + x * p.dst.pixel;
+      long long* where = index + c * p.index.channel + x * p.index.pixel;
+      const long long from = base + c * p.in_h * p.in_w;
+      for (std::int64_t i = 0; i < pixels; ++i) to[i * p.dst.pixel] = best.value[i];
+      for (std::int64_t i = 0; i < pixels; ++i) where[i * p.index.pixel] = index_of(p, best.cell[i], from);
+    }
+    x += pixels;
+  }
 }
 
 inline void run_max_index(const compiler::KernelArgs& args) {
   const MaxIndexParams& p = *static_cast<const MaxIndexParams*>(args.state);
-  // Vectors of channels where they are adjacent, else of pixels.
-  const bool across = p.src.channel == 1 && p.channels > 1;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
     const std::int64_t image = task / p.bands, y0 = task % p.bands * p.band;
     const std::int64_t y1 = y0 + p.band < p.out_h ? y0 + p.band : p.out_h;
     const float* src = static_cast<const float*>(args.src[0]) + image * p.src.image;
-    IndexedOutput out{};
-    out.dst = static_cast<float*>(args.dst[0]) + image * p.dst.image;
-    out.index = static_cast<long long*>(args.dst[1]) + image * p.index.image;
-    out.base = image * p.channels * p.in_h * p.in_w;
+    float* dst = static_cast<float*>(args.dst[0]) + image * p.dst.image;
+    long long* index = static_cast<long long*>(args.dst[1]) + image * p.index.image;
+    const long long base = image * p.channels * p.in_h * p.in_w;
     for (std::int64_t y = y0; y < y1; ++y) {
       const IndexTaps rows = index_taps(y * p.stride_h - p.pad_top, p.in_h, p.kernel_h, p.dilation_h);
-      const auto columns_at = [&](std::int64_t x) {
-        return index_taps(x * p.stride_w - p.pad_left, p.in_w, p.kernel_w, p.dilation_w);
-      };
-      for (std::int64_t x = 0; x < p.out_w;) {
-        const IndexTaps columns = columns_at(x);
-        std::int64_t pixels = 1;
-        if (!across) {
-          // Windows that lie inside of the picture have the same taps.
-          if (columns.first == 0 && columns.last == p.kernel_w) {
-            const std::int64_t end = x * p.stride_w - p.pad_left + (p.kernel_w - 1) * p.dilation_w;
-            pixels = (p.in_w - 1 - end) / p.stride_w + 1;
-            if (pixels > p.out_w - x) pixels = p.out_w - x;
-            if (pixels > kIndexLanes) pixels = kIndexLanes;
-          }
-          for (std::int64_t c = 0; c < p.channels; ++c) max_index_of(p, src, y, x, rows, columns, c, 1, pixels, out);
-        } else {
-          for (std::int64_t c = 0; c < p.channels; c += kIndexLanes) {
-            const std::int64_t now = p.channels - c < kIndexLanes ? p.channels - c : kIndexLanes;
-            max_index_of(p, src, y, x, rows, columns, c, now, 1, out);
-          }
-        }
-        x += pixels;
-      }
+      if (p.src.channel == 1 && p.channels > 1)
+        max_row_across(p, src, y, rows, dst + y * p.dst.row, index + y * p.index.row, base);
+      else
+        max_row_along(p, src, y, rows, dst + y * p.dst.row, index + y * p.index.row, base);
     }
   }
 }
@@ -158,28 +168,34 @@ inline long long scatter_part(const UnpoolParams& p, const float* src, const lon
   const std::int64_t c1 = c0 + kUnpoolChannels < p.channels ? c0 + kUnpoolChannels : p.channels;
   const long long plane = p.inner_h * p.inner_w, count = p.images * p.channels * plane;
   long long others = 0;
+  // Planes of indices lie far apart: those of a block of pixels are read plane by plane.
+  long long cells[kUnpoolChannels][kBlockPixels];
   for (std::int64_t y = 0; y < p.in_h; ++y)
-    for (std::int64_t x = 0; x < p.in_w; ++x) {
-      const float* from = src + image * p.src.image + y * p.src.row + x * p.src.pixel;
-      const long long* where = index + image * p.index.image + y * p.index.row + x * p.index.pixel;
-      for (std::int64_t c = c0; c < c1; ++c) {
-        const long long at = where[c * p.index.channel], cell = at - (image * p.channels + c) * plane;
-        if (static_cast<unsigned long long>(cell) < static_cast<unsigned long long>(plane)) {
-          if constexpr (kOwn) {
-            const unsigned row = static_cast<unsigned>(cell) / static_cast<unsigned>(p.inner_w);
-            const unsigned column = static_cast<unsigned>(cell) - row * static_cast<unsigned>(p.inner_w);
-            dst[image * p.dst.image + c * p.dst.channel + row * p.dst.row + column * p.dst.pixel] = from[c * p.src.channel];
+    for (std::int64_t x0 = 0; x0 < p.in_w; x0 += kBlockPixels) {
+      const std::int64_t pixels = p.in_w - x0 < kBlockPixels ? p.in_w - x0 : kBlockPixels;
+      const long long* where = index + image * p.index.image + y * p.index.row + x0 * p.index.pixel;
+      for (std::int64_t c = c0; c < c1; ++c)
+        for (std::int64_t x = 0; x < pixels; ++x) cells[c - c0][x] = where[c * p.index.channel + x * p.index.pixel];
+      const float* from = src + image * p.src.image + y * p.src.row + x0 * p.src.pixel;
+      for (std::int64_t x = 0; x < pixels; ++x, from += p.src.pixel)
+        for (std::int64_t c = c0; c < c1; ++c) {
+          const long long at = cells[c - c0][x], cell = at - (image * p.channels + c) * plane;
+          if (static_cast<unsigned long long>(cell) < static_cast<unsigned long long>(plane)) {
+            if constexpr (kOwn) {
+              const unsigned row = static_cast<unsigned>(cell) / static_cast<unsigned>(p.inner_w);
+              const unsigned column = static_cast<unsigned>(cell) - row * static_cast<unsigned>(p.inner_w);
+              dst[image * p.dst.image + c * p.dst.channel + row * p.dst.row + column * p.dst.pixel] = from[c * p.src.channel];
+            }
+          } else if constexpr (kOwn) {
+            ++others;
+          } else {
+            const long long flat = at < 0 ? at + count : at;
+            if (flat < 0 || flat >= count) continue;  // the model's fault
+            const long long channel = flat / plane, rest = flat % plane;
+            dst[channel / p.channels * p.dst.image + channel % p.channels * p.dst.channel + rest / p.inner_w * p.dst.row +
+                rest % p.inner_w * p.dst.pixel] = from[c * p.src.channel];
           }
-        } else if constexpr (kOwn) {
-          ++others;
-        } else {
-          const long long flat = at < 0 ? at + count : at;
-          if (flat < 0 || flat >= count) continue;  // the model's fault
-          const long long channel = flat / plane, rest = flat % plane;
-          dst[channel / p.channels * p.dst.image + channel % p.channels * p.dst.channel + rest / p.inner_w * p.dst.row +
-              rest % p.inner_w * p.dst.pixel] = from[c * p.src.channel];
         }
-      }
     }
   return others;
 }
