@@ -66,6 +66,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   p.grid_axis = grid.strides[3];
   p.dst_image = y.strides[0], p.dst_channel = y.strides[1], p.dst_row = y.strides[2],
   p.dst_pixel = y.strides[3];
+  // Rows that follow each other without gaps are one.
+  if (p.grid_row == p.out_w * p.grid_pixel && p.dst_row == p.out_w * p.dst_pixel)
+    p.out_w *= p.out_h, p.out_h = 1;
   const std::string padding = query.node.text("padding_mode", "zeros");
   p.border = padding == "zeros"    ? GridBorder::zeros
              : padding == "border" ? GridBorder::edge
