@@ -12,8 +12,9 @@
 #include "compiler/passes/canonicalise.h"
 #include "compiler/passes/common_subexpressions.h"
 #include "compiler/passes/dead_code.h"
-#include "compiler/passes/eliminate_transposes.h"
+#include "compiler/passes/dynamic_sums.h"
 #include "compiler/passes/einsum_as_matmul.h"
+#include "compiler/passes/eliminate_transposes.h"
 #include "compiler/passes/expand_quantised.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
@@ -70,6 +71,7 @@ constexpr std::array kPasses{
     Pass{"keep_bytes", false, plain<keep_bytes>},
     Pass{"fuse_quantised_conv", false, plain<fuse_quantised_conv>},
     Pass{"integer_sums", false, plain<integer_sums>},
+    Pass{"dynamic_sums", false, plain<dynamic_sums>},
     Pass{"fuse_requantise", false, plain<fuse_requantise>},
     // Weights that stay bytes need not be made real.
     Pass{"dead_code", true, plain<dead_code>},

@@ -102,11 +102,14 @@ bool drop_neutral(Edit& edit, std::size_t index) {
   return false;
 }
 
-// A quotient in front of Round decides between two integers, so it is left as exact as it is.
+// A quotient in front of Round decides between two integers, so it is left as exact as it is; and one in
+// front of Sign, which is the scale of something quantised by its range.
 bool is_rounded(const Edit& edit, ValueId id) {
   const std::vector<ir::Uses::Use>& uses = edit.uses().of(id);
-  return std::any_of(uses.begin(), uses.end(),
-                     [&](const ir::Uses::Use& use) { return edit.graph().nodes[use.node].op == "Round"; });
+  return std::any_of(uses.begin(), uses.end(), [&](const ir::Uses::Use& use) {
+    const std::string& op = edit.graph().nodes[use.node].op;
+    return op == "Round" || op == "Sign";
+  });
 }
 
 // x - c = x + (-c); x / c = x * (1 / c); x ^ 2 = x * x; x ^ 0.5 = sqrt(x).
