@@ -6,10 +6,10 @@
 namespace saccade::compiler {
 
 /// DynamicQuantizeLinear becomes the reductions and elementwise operators that give the same bits for finite
-/// values. A
-/// ConvInteger or MatMulInteger whose sums stay below 2^24 for its weights becomes a Conv or MatMul of whole
-/// numbers, which single precision then adds exactly in any order; where weights are larger, the channels are
-/// cut in parts whose sums do, and their total is rounded once, as the Cast to floats behind it rounds.
+/// values. A ConvInteger or MatMulInteger whose sums stay below 2^24 for its weights becomes a Conv or MatMul
+/// of whole numbers, which single precision then adds exactly in any order; where weights are larger, the
+/// channels are cut in parts whose sums do, and their total is rounded once, as the Cast to floats behind it
+/// rounds.
 void dynamic_sums(ir::Graph& graph);
 
 }  // namespace saccade::compiler
