@@ -24,7 +24,9 @@ bool stays(const ir::Graph& graph) {
     const auto is_graph = [](const auto& attribute) {
       return std::holds_alternative<std::shared_ptr<const ir::Graph>>(attribute.second);
     };
-    return node.op == "BitCast" || std::any_of(node.attributes.begin(), node.attributes.end(), is_graph);
+    // What makes numbers of a type, or takes their bits, is what it is because of the type.
+    return node.op == "BitCast" || node.op.starts_with("Random") ||
+           std::any_of(node.attributes.begin(), node.attributes.end(), is_graph);
   });
 }
 

@@ -6,8 +6,8 @@
 
 namespace saccade::compiler {
 
-/// Nothing is rounded to halves in between. Graphs with graphs inside their nodes, or that look at bits, stay
-/// as they are.
+/// Nothing is rounded to halves in between. Graphs with graphs inside their nodes, that look at bits or make
+/// random numbers, stay as they are.
 void widen_half(ir::Graph& graph);
 
 }  // namespace saccade::compiler
