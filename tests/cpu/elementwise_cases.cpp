@@ -58,6 +58,14 @@ void add_functions(std::vector<Case>& cases) {
                                "Erf %0",
                                "Sin %0",
                                "Cos %0",
+                               "Atan %0",
+                               "Pow %0 1",
+                               "Pow %0 -1",
+                               "Pow %0 4",
+                               "Pow %0 0.375",
+                               "Pow %0 -2.5",
+                               "Pow 1.75 %0",
+                               "Pow %0 %0",
                                "Pow %0 2",
                                "Pow %0 3",
                                "Pow 2 %0",
@@ -76,16 +84,46 @@ void add_functions(std::vector<Case>& cases) {
     cases.push_back(unary(function, -0.001, 0.001, 37));
   }
   for (const char* function : {"Sigmoid %0", "Silu %0", "Tanh %0", "Elu %0 0.7", "Exp %0", "HardSwish %0",
-                               "Softplus %0", "Mish %0", "Gelu %0", "Erf %0"})
+                               "Softplus %0", "Mish %0", "Gelu %0", "Erf %0", "Celu %0 1.3", "Softsign %0",
+                               "Sin %0", "Cos %0", "Atan %0", "Pow 0.875 %0", "Pow 2 %0"})
     cases.push_back(unary(function, -88, 88, 333));
-  for (const char* function : {"Sqrt %0", "Rsqrt %0", "Log %0", "Pow %0 0.3"}) {
+  for (const char* function : {"Sin %0", "Cos %0", "Atan %0"}) {
+    cases.push_back(unary(function, -8192, 8192, 3001));
+    cases.push_back(unary(function, -30000, 30000, 333));  // some by the plain function
+  }
+  cases.push_back(chain("powers of many", {"Pow %0 %1"},
+                        {in_range(0, 3, tensor({5, 700})), in_range(-9, 9, tensor({700}))}));
+  for (const char* function : {"Sqrt %0", "Rsqrt %0", "Log %0", "Pow %0 0.3", "Pow %0 1.25"}) {
     cases.push_back(unary(function, 0.01, 4));
     cases.push_back(unary(function, 1e-30, 1e30, 99));
   }
   const float nan = std::nanf(""), infinity = INFINITY;
-  for (const char* function :
-       {"Relu %0", "Clip %0 -1 1", "Sigmoid %0", "Tanh %0", "HardSwish %0", "Exp %0", "Abs %0", "Min %0 1",
-        "Max 1 %0", "Sign %0", "Floor %0", "Round %0", "Add %0 1", "Gelu %0", "Erf %0"}) {
+  for (const char* function : {"Relu %0",
+                               "Clip %0 -1 1",
+                               "Sigmoid %0",
+                               "Tanh %0",
+                               "HardSwish %0",
+                               "Exp %0",
+                               "Abs %0",
+                               "Min %0 1",
+                               "Max 1 %0",
+                               "Sign %0",
+                               "Floor %0",
+                               "Round %0",
+                               "Add %0 1",
+                               "Gelu %0",
+                               "Erf %0",
+                               "Softsign %0",
+                               "ThresholdedRelu %0 0.3",
+                               "Celu %0 1.3",
+                               "Shrink %0 0.1 0.4",
+                               "Sin %0",
+                               "Cos %0",
+                               "Atan %0",
+                               "Pow %0 0.5",
+                               "Pow %0 2.5",
+                               "Pow %0 0",
+                               "Pow 0.5 %0"}) {
     Case test = unary(function, 0, 1);
     test.name += " of special values";
     test.inputs[0].value = Tensor::of<float>(

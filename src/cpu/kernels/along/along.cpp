@@ -166,27 +166,23 @@ PreparedKernel prepare_sums(const KernelQuery& query) {
   return share(std::move(state), beside ? kMostColumns : 8, query.inputs.size());
 }
 
-template <class T, bool kBeside>
+/// kColumns lines beside each other, without gaps; 0: as many as the unit has, wherever they are.
+template <class T, int kColumns>
 void sum_lines(const AlongState& s, const Unit& unit, const T* x, T* y) {
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
   Sum sums[kMostColumns] = {};
-  const std::int64_t x_step = kBeside ? 1 : s.inner.steps[0], y_step = kBeside ? 1 : s.inner.steps[1];
+  const std::int64_t columns = kColumns != 0 ? kColumns : unit.columns;
+  const std::int64_t x_step = kColumns != 0 ? 1 : s.inner.steps[0],
+                     y_step = kColumns != 0 ? 1 : s.inner.steps[1];
   for (std::int64_t n = 0; n < s.line.size; ++n) {
     const std::int64_t i = s.reverse ? s.line.size - 1 - n : n;
-    const T* from = x + i * s.line.steps[0];
-    T* to = y + i * s.line.steps[1];
-    if (s.exclusive) {
-      for (std::int64_t c = 0; c < unit.columns; ++c) {
-        const T value = from[c * x_step];
-        to[c * y_step] = static_cast<T>(sums[c]);
-        sums[c] += static_cast<Sum>(value);
-      }
-    } else {
-      for (std::int64_t c = 0; c < unit.columns; ++c) {
-        sums[c] += static_cast<Sum>(from[c * x_step]);
-        to[c * y_step] = static_cast<T>(sums[c]);
-      }
-    }
+    const T* __restrict from = x + i * s.line.steps[0];
+    T* __restrict to = y + i * s.line.steps[1];
+    if (s.exclusive)
+      for (std::int64_t c = 0; c < columns; ++c) to[c * y_step] = static_cast<T>(sums[c]);
+    for (std::int64_t c = 0; c < columns; ++c) sums[c] += static_cast<Sum>(from[c * x_step]);
+    if (!s.exclusive)
+      for (std::int64_t c = 0; c < columns; ++c) to[c * y_step] = static_cast<T>(sums[c]);
   }
 }
 
@@ -195,10 +191,10 @@ void sum_units(const KernelArgs& args) {
   for_each_unit(args, [&](const AlongState& s, const Unit& unit) {
     const T* x = static_cast<const T*>(args.src[0]) + unit.at[0];
     T* y = static_cast<T*>(args.dst[0]) + unit.at[1];
-    if (s.inner.steps[0] == 1 && s.inner.steps[1] == 1)
-      sum_lines<T, true>(s, unit, x, y);
+    if (s.inner.steps[0] == 1 && s.inner.steps[1] == 1 && unit.columns == kMostColumns)
+      sum_lines<T, kMostColumns>(s, unit, x, y);
     else
-      sum_lines<T, false>(s, unit, x, y);
+      sum_lines<T, 0>(s, unit, x, y);
   });
 }
 

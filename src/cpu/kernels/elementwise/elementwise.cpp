@@ -72,6 +72,14 @@ constexpr Coded kCodes[] = {
     {"Mish", Code::mish, 18},
     {"Gelu", Code::gelu, 9},
     {"Erf", Code::erf, 9},
+    {"Softsign", Code::softsign, 2},
+    {"ThresholdedRelu", Code::thresholded_relu, 0.5},
+    {"Celu", Code::celu, 6},
+    {"Shrink", Code::shrink, 1},
+    {"Sin", Code::sin, 5},
+    {"Cos", Code::cos, 5},
+    {"Atan", Code::atan, 6},
+    {"Pow", Code::pow, 20},
 };
 
 const Coded* find_code(std::string_view op) {
@@ -173,7 +181,10 @@ ElementwiseInstruction encode(const ops::ChainInstruction& from) {
   if (op == "Pow" && from.operands[1].index < 0) {
     if (from.operands[1].literal == 2) in.code = Code::square;
     if (from.operands[1].literal == 3) in.code = Code::cube;
+    if (from.operands[1].literal == 1) in.code = Code::copy;
+    if (from.operands[1].literal == -1) in.code = Code::reciprocal;
   }
+  if (op == "Celu" && in.p <= 0) in.code = Code::scalar;
   in.fn = from.op->scalar.fn;
   std::copy_n(parameters.begin(), std::min<std::size_t>(parameters.size(), 4), in.parameters);
   return in;
@@ -226,7 +237,7 @@ void set_program(const ops::ChainProgram& program, State& state) {
     bool steady = true;
     int operands[2] = {-1, -1};
     for (std::size_t k = 0; k < from.operands.size(); ++k) {
-      if (k == 1 && (in.code == Code::square || in.code == Code::cube)) break;
+      if (k == 1 && from.op->name == "Pow" && in.code != Code::pow) break;
       const ops::ChainOperand& operand = from.operands[k];
       if (operand.index >= 0) {
         operands[k] = slot_of[static_cast<std::size_t>(operand.index)];

@@ -8,7 +8,8 @@
 
 namespace saccade::cpu {
 
-/// What an instruction computes; `scalar` calls the operator's own function, one element at a time.
+/// What an instruction computes; `scalar` calls the operator's own function, one element at a time (as `sin`,
+/// `cos` and `pow` do where an operand is unusual).
 enum class ElementwiseCode : int {
   add,
   sub,
@@ -43,6 +44,14 @@ enum class ElementwiseCode : int {
   gelu_tanh,
   gelu,
   erf,
+  softsign,
+  thresholded_relu,
+  celu,
+  shrink,
+  sin,
+  cos,
+  atan,
+  pow,
   scalar
 };
 

@@ -82,6 +82,112 @@ inline void run_scalar(const ElementwiseInstruction& in, const float* a, const f
   }
 }
 
+/// The sine of x + turns quarters of a circle, for |x| up to kTurnLimit, within 2e-7.
+constexpr float kTurnLimit = 8192;
+[[gnu::always_inline]] inline Vec sine(Vec x, float turns) {
+  const Vec n = round(x * broadcast(0.636619772f));
+  // A quarter in three parts, of which n times the first two is exact.
+  const Vec r = fnma(n, broadcast(7.54978995489e-8f),
+                     fnma(n, broadcast(4.837512969970703e-4f), fnma(n, broadcast(1.5703125f), x)));
+  const Vec z = r * r;
+  Vec odd = broadcast(-1.9515295891e-4f);
+  odd = fma(odd, z, broadcast(8.3321608736e-3f));
+  odd = fma(odd, z, broadcast(-1.6666654611e-1f));
+  odd = fma(odd * z, r, r);
+  Vec even = broadcast(2.443315711809948e-5f);
+  even = fma(even, z, broadcast(-1.388731625493765e-3f));
+  even = fma(even, z, broadcast(4.166664568298827e-2f));
+  even = fma(even * z, z, fnma(z, broadcast(0.5f), broadcast(1.0f)));
+  const Vec shifted = n + broadcast(turns);
+  const Vec quarter = fnma(floor(shifted * broadcast(0.25f)), broadcast(4.0f), shifted);
+  const Mask turned = equal(quarter, broadcast(1.0f)) | equal(quarter, broadcast(3.0f));
+  const Vec y = select(turned, even, odd);
+  return select(less(broadcast(1.5f), quarter), -y, y);
+}
+inline void run_sine(const ElementwiseInstruction& in, const float* a, float* y, int n, float turns) {
+  for (int i = 0; i < n; i += kLanes) {
+    const int m = n - i < kLanes ? n - i : kLanes;
+    const Vec x = m == kLanes ? load(a + i) : load_first(a + i, m);
+    if (!all(less_equal(abs(x), broadcast(kTurnLimit)))) {
+      run_scalar(in, a + i, nullptr, false, y + i, m);
+      continue;
+    }
+    const Vec result = sine(x, turns);
+    if (m == kLanes)
+      store(y + i, result);
+    else
+      store_first(y + i, m, result);
+  }
+}
+/// Within 2e-7 of the result's magnitude.
+[[gnu::always_inline]] inline Vec arc_tangent(Vec x) {
+  const Vec a = abs(x), one = broadcast(1.0f);
+  const Mask large = less(broadcast(2.41421356f), a), middle = less(broadcast(0.414213562f), a);
+  const Vec numerator = select(large, -one, select(middle, a - one, a));
+  const Vec denominator = select(large, a, select(middle, a + one, one));
+  const Vec base = select(large, broadcast(1.57079633f), select(middle, broadcast(0.785398163f), zero()));
+  const Vec t = numerator / denominator, z = t * t;
+  Vec p = broadcast(8.05374449538e-2f);
+  p = fma(p, z, broadcast(-1.38776856032e-1f));
+  p = fma(p, z, broadcast(1.99777106478e-1f));
+  p = fma(p, z, broadcast(-3.33329491539e-1f));
+  return copy_sign(base + fma(p * z, t, t), x);
+}
+
+/// a to the power b of positive normal numbers, in double: |b ln a| below some 100, else 0 or infinity.
+[[gnu::always_inline]] inline float power(float a, float b) {
+  const int bits = __builtin_bit_cast(int, a), raised = bits + (0x3F800000 - 0x3F3504F3);
+  const double e = static_cast<double>((raised >> 23) - 127);
+  const double m = static_cast<double>(__builtin_bit_cast(float, (raised & 0x007FFFFF) + 0x3F3504F3));
+  // log2 m = 2 / ln 2 artanh s.
+  const double s = (m - 1) / (m + 1), z = s * s;
+  double p = 2.8853900817779268 / 13;
+  p = p * z + 2.8853900817779268 / 11;
+  p = p * z + 2.8853900817779268 / 9;
+  p = p * z + 2.8853900817779268 / 7;
+  p = p * z + 2.8853900817779268 / 5;
+  p = p * z + 2.8853900817779268 / 3;
+  p = p * z + 2.8853900817779268;
+  double w = static_cast<double>(b) * (e + p * s);
+  w = w < 200 ? w : 200;
+  w = w > -200 ? w : -200;
+  const int n = static_cast<int>(w + 512.5) - 512;
+  const double r = (w - static_cast<double>(n)) * 0.69314718055994531;
+  double q = 1.0 / 40320;
+  q = q * r + 1.0 / 5040;
+  q = q * r + 1.0 / 720;
+  q = q * r + 1.0 / 120;
+  q = q * r + 1.0 / 24;
+  q = q * r + 1.0 / 6;
+  q = q * r + 0.5;
+  q = q * r + 1;
+  q = q * r + 1;
+  const double scale = __builtin_bit_cast(double, static_cast<long long>(n + 1023) << 52);
+  return static_cast<float>(q * scale);
+}
+/// A piece at a time: what is no positive normal number, or has no such power, is left to the operator's function.
+inline void run_power(const ElementwiseInstruction& in, const float* a, const float* b, bool b_scalar, float* y, int n) {
+  constexpr int kPiece = 64;
+  float base[kPiece], exponent[kPiece], result[kPiece];
+  for (int i = 0; i < n; i += kPiece) {
+    const int m = n - i < kPiece ? n - i : kPiece;
+    for (int k = 0; k < kPiece; ++k) base[k] = exponent[k] = 1;
+    for (int k = 0; k < m; ++k) base[k] = a[i + k];
+    for (int k = 0; k < m; ++k) exponent[k] = b_scalar ? *b : b[i + k];
+    int usual = 0;
+    for (int k = 0; k < kPiece; ++k)
+      usual += (base[k] >= 1.17549435e-38f) & (base[k] <= 3.40282347e38f) & (__builtin_fabsf(exponent[k]) <= 3.40282347e38f);
+    for (int k = 0; k < kPiece; ++k) result[k] = power(base[k], exponent[k]);
+    if (usual != kPiece) {
+      for (int k = 0; k < m; ++k) {
+        if (base[k] >= 1.17549435e-38f && base[k] <= 3.40282347e38f && __builtin_fabsf(exponent[k]) <= 3.40282347e38f) continue;
+        run_scalar(in, base + k, exponent + k, true, result + k, 1);
+      }
+    }
+    for (int k = 0; k < m; ++k) y[i + k] = result[k];
+  }
+}
+
 template <bool kScalar>
 [[gnu::always_inline]] inline void run_binary(const ElementwiseInstruction& in, const float* a,
                                               const float* b, float* y, int n) {
@@ -107,6 +213,9 @@ template <bool kScalar>
       break;
     case ElementwiseCode::prelu:
       map2<kScalar>(a, b, y, n, [](Vec x, Vec z) { return select(less(x, zero()), x * z, x); });
+      break;
+    case ElementwiseCode::pow:
+      run_power(in, a, b, kScalar, y, n);
       break;
     default:
       run_scalar(in, a, b, kScalar, y, n);
@@ -203,6 +312,32 @@ template <bool kScalar>
       break;
     case ElementwiseCode::erf:
       map<1>(a, y, n, [](Vec x) { return erf(x); });
+      break;
+    case ElementwiseCode::softsign:
+      map<4>(a, y, n, [](Vec x) { return x / (broadcast(1.0f) + abs(x)); });
+      break;
+    case ElementwiseCode::thresholded_relu:
+      map<4>(a, y, n, [=](Vec x) { return select(less(p, x), x, zero()); });
+      break;
+    case ElementwiseCode::celu:
+      map<1>(a, y, n, [=](Vec x) {
+        const Vec below = p * exp_minus_one(min(x, zero()) / p);
+        return select(less(x, zero()), below, select(is_nan(x), zero(), x));
+      });
+      break;
+    case ElementwiseCode::shrink:
+      map<4>(a, y, n, [=](Vec x) {
+        return select(less(x, -q), x + p, select(less(q, x), x - p, zero()));
+      });
+      break;
+    case ElementwiseCode::sin:
+      run_sine(in, a, y, n, 0);
+      break;
+    case ElementwiseCode::cos:
+      run_sine(in, a, y, n, 1);
+      break;
+    case ElementwiseCode::atan:
+      map<1>(a, y, n, [](Vec x) { return arc_tangent(x); });
       break;
     default:
       run_scalar(in, a, nullptr, false, y, n);
