@@ -149,6 +149,7 @@ constexpr Emulation kEmulations[] = {
     {"typed.where.avx512", emulated::typed},
     {"typed.is_nan.avx512", emulated::typed},
     {"typed.is_inf.avx512", emulated::typed},
+    {"typed.mod.avx512", emulated::typed},
 };
 
 class EmulatedTarget final : public compiler::Target {

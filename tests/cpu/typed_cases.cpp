@@ -173,6 +173,36 @@ void add_choices(std::vector<Case>& cases) {
   }
 }
 
+void add_remainders(std::vector<Case>& cases) {
+  for (const bool sign_of_dividend : {false, true}) {
+    const auto push = [&](const std::string& name, Input a, Input b, Place y = {}) {
+      Case test = typed(name + (sign_of_dividend ? " fmod" : ""), "Mod", {std::move(a), std::move(b)}, {y});
+      test.attributes["fmod"] = std::int64_t{sign_of_dividend};
+      cases.push_back(test);
+    };
+    for (const double range : {1.0, 1000.0, 1e9, 1e-38})
+      push(std::to_string(range), in_range(-range, range, tensor({3, 4001})),
+           in_range(-3, 3, tensor({4001})));
+    // Whole multiples and what lies just beside them.
+    Input a = tensor({6000}), b = tensor({6000});
+    a.value = Tensor(DType::f32, a.shape);
+    b.value = Tensor(DType::f32, b.shape);
+    for (int i = 0; i < 6000; ++i) {
+      const float divisor = (i % 2 == 0 ? 0.1f : -0.7f) * static_cast<float>(1 + i % 13);
+      const float product = divisor * static_cast<float>(i - 3000);
+      b.value->data<float>()[i] = divisor;
+      a.value->data<float>()[i] = i % 3 == 0 ? product : std::nextafter(product, i % 3 == 1 ? 1e9f : -1e9f);
+    }
+    push("multiples", a, b);
+    push("special", special(500), in_range(-2, 2, tensor({500})));
+    push("by zero", tensor({100}), in_range(0, 0, tensor({1})));
+    Input infinite = tensor({1});
+    infinite.value = Tensor::of<float>({1}, {INFINITY});
+    push("by infinity", tensor({100}), infinite);
+    push("slices", channels_last({2, 19, 7, 9}, 3, 2), channels_last({2, 19, 7, 9}), nhwc(1, 4));
+  }
+}
+
 }  // namespace
 
 std::vector<Case> typed_cases() {
@@ -183,6 +213,7 @@ std::vector<Case> typed_cases() {
       if (dtype != DType::boolean || std::string(op) == "Equal") add_pairs(cases, op, dtype);
   for (const char* op : {"And", "Or", "Xor"}) add_pairs(cases, op, DType::boolean);
   add_choices(cases);
+  add_remainders(cases);
   for (const std::int64_t count : {1, 17, 5000}) {
     cases.push_back(typed(std::to_string(count), "Not", {of_type(DType::boolean, tensor({count}))}));
     cases.push_back(typed(std::to_string(count), "IsNaN", {special(count)}));

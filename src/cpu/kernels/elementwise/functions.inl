@@ -134,12 +134,12 @@ inline void run_sine(const ElementwiseInstruction& in, const float* a, float* y,
   return copy_sign(base + fma(p * z, t, t), x);
 }
 
-/// a to the power b of positive normal numbers, in double: |b ln a| below some 100, else 0 or infinity.
-[[gnu::always_inline]] inline float power(float a, float b) {
+/// log2 of a positive normal number, in double.
+[[gnu::always_inline]] inline double log2_of(float a) {
   const int bits = __builtin_bit_cast(int, a), raised = bits + (0x3F800000 - 0x3F3504F3);
   const double e = static_cast<double>((raised >> 23) - 127);
   const double m = static_cast<double>(__builtin_bit_cast(float, (raised & 0x007FFFFF) + 0x3F3504F3));
-  // log2 m = 2 / ln 2 artanh s.
+  // 2 / ln 2 artanh s.
   const double s = (m - 1) / (m + 1), z = s * s;
   double p = 2.8853900817779268 / 13;
   p = p * z + 2.8853900817779268 / 11;
@@ -148,9 +148,10 @@ inline void run_sine(const ElementwiseInstruction& in, const float* a, float* y,
   p = p * z + 2.8853900817779268 / 5;
   p = p * z + 2.8853900817779268 / 3;
   p = p * z + 2.8853900817779268;
-  double w = static_cast<double>(b) * (e + p * s);
-  w = w < 200 ? w : 200;
-  w = w > -200 ? w : -200;
+  return e + p * s;
+}
+/// 2 to the power w, for w from -200 to 200.
+[[gnu::always_inline]] inline float exp2_of(double w) {
   const int n = static_cast<int>(w + 512.5) - 512;
   const double r = (w - static_cast<double>(n)) * 0.69314718055994531;
   double q = 1.0 / 40320;
@@ -162,13 +163,13 @@ inline void run_sine(const ElementwiseInstruction& in, const float* a, float* y,
   q = q * r + 0.5;
   q = q * r + 1;
   q = q * r + 1;
-  const double scale = __builtin_bit_cast(double, static_cast<long long>(n + 1023) << 52);
-  return static_cast<float>(q * scale);
+  return static_cast<float>(q * __builtin_bit_cast(double, static_cast<long long>(n + 1023) << 52));
 }
 /// A piece at a time: what is no positive normal number, or has no such power, is left to the operator's function.
 inline void run_power(const ElementwiseInstruction& in, const float* a, const float* b, bool b_scalar, float* y, int n) {
   constexpr int kPiece = 64;
   float base[kPiece], exponent[kPiece], result[kPiece];
+  double wide[kPiece];
   for (int i = 0; i < n; i += kPiece) {
     const int m = n - i < kPiece ? n - i : kPiece;
     for (int k = 0; k < kPiece; ++k) base[k] = exponent[k] = 1;
@@ -177,7 +178,11 @@ inline void run_power(const ElementwiseInstruction& in, const float* a, const fl
     int usual = 0;
     for (int k = 0; k < kPiece; ++k)
       usual += (base[k] >= 1.17549435e-38f) & (base[k] <= 3.40282347e38f) & (__builtin_fabsf(exponent[k]) <= 3.40282347e38f);
-    for (int k = 0; k < kPiece; ++k) result[k] = power(base[k], exponent[k]);
+    // Loops apart, which the compiler turns into vectors.
+    for (int k = 0; k < kPiece; ++k) wide[k] = static_cast<double>(exponent[k]) * log2_of(base[k]);
+    for (int k = 0; k < kPiece; ++k) wide[k] = wide[k] < 200 ? wide[k] : 200;
+    for (int k = 0; k < kPiece; ++k) wide[k] = wide[k] > -200 ? wide[k] : -200;
+    for (int k = 0; k < kPiece; ++k) result[k] = exp2_of(wide[k]);
     if (usual != kPiece) {
       for (int k = 0; k < m; ++k) {
         if (base[k] >= 1.17549435e-38f && base[k] <= 3.40282347e38f && __builtin_fabsf(exponent[k]) <= 3.40282347e38f) continue;

@@ -1,4 +1,4 @@
-// Choice and preparation of casts, comparisons, logic and selection.
+// Choice and preparation of casts, comparisons, logic, selection and remainders.
 #include "cpu/kernels/typed/typed.h"
 
 #include <algorithm>
@@ -28,13 +28,13 @@ struct Coded {
 };
 
 constexpr Coded kCodes[] = {
-    {"Cast", TypedCode::cast, 1, false},        {"Less", TypedCode::less, 2, false},
-    {"Greater", TypedCode::less, 2, true},      {"LessOrEqual", TypedCode::less_equal, 2, false},
-    {"And", TypedCode::both, 2, false},         {"GreaterOrEqual", TypedCode::less_equal, 2, true},
-    {"Or", TypedCode::either, 2, false},        {"Equal", TypedCode::equal, 2, false},
-    {"Xor", TypedCode::one, 2, false},          {"Not", TypedCode::negate, 1, false},
-    {"Where", TypedCode::choose, 3, false},     {"IsNaN", TypedCode::is_nan, 1, false},
-    {"IsInf", TypedCode::is_infinite, 1, false}};
+    {"Cast", TypedCode::cast, 1, false},         {"Less", TypedCode::less, 2, false},
+    {"Greater", TypedCode::less, 2, true},       {"LessOrEqual", TypedCode::less_equal, 2, false},
+    {"And", TypedCode::both, 2, false},          {"GreaterOrEqual", TypedCode::less_equal, 2, true},
+    {"Or", TypedCode::either, 2, false},         {"Equal", TypedCode::equal, 2, false},
+    {"Xor", TypedCode::one, 2, false},           {"Not", TypedCode::negate, 1, false},
+    {"Where", TypedCode::choose, 3, false},      {"IsNaN", TypedCode::is_nan, 1, false},
+    {"IsInf", TypedCode::is_infinite, 1, false}, {"Mod", TypedCode::remainder, 2, false}};
 
 const Coded* find_code(std::string_view op) {
   for (const Coded& coded : kCodes)
@@ -71,6 +71,8 @@ const char* check_types(TypedCode code, const KernelQuery& query) {
     case TypedCode::choose:
       return query.inputs[1].dtype == to && query.inputs[2].dtype == to ? nullptr
                                                                         : "the element types differ";
+    case TypedCode::remainder:
+      return from == DType::f32 && query.inputs[1].dtype == from && to == from ? nullptr : "not float32";
     case TypedCode::is_nan:
     case TypedCode::is_infinite:
       return from == DType::f32 ? nullptr : "not float32";
@@ -105,6 +107,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   TypedState& s = *state;
   const std::vector<IterationDim> dims = iteration_space(query);
   s.code = coded.code;
+  if (query.node.op == "Mod" && query.node.integer("fmod", 0) == 0) s.code = TypedCode::modulo;
   s.from = element_of(query.inputs[0].dtype).value_or(TypedElement::real);
   s.to = element_of(query.outputs[0].dtype).value_or(TypedElement::real);
   s.positive = query.node.integer("detect_positive", 1) != 0;
@@ -171,6 +174,7 @@ constexpr KernelDesc kTable[] = {
     entry<Isa::avx512>("typed.where.avx512", "Where", avx512::typed),
     entry<Isa::avx512>("typed.is_nan.avx512", "IsNaN", avx512::typed),
     entry<Isa::avx512>("typed.is_inf.avx512", "IsInf", avx512::typed),
+    entry<Isa::avx512>("typed.mod.avx512", "Mod", avx512::typed),
     entry<Isa::avx2>("typed.cast.avx2", "Cast", avx2::typed),
     entry<Isa::avx2>("typed.less.avx2", "Less", avx2::typed),
     entry<Isa::avx2>("typed.less_equal.avx2", "LessOrEqual", avx2::typed),
@@ -184,6 +188,7 @@ constexpr KernelDesc kTable[] = {
     entry<Isa::avx2>("typed.where.avx2", "Where", avx2::typed),
     entry<Isa::avx2>("typed.is_nan.avx2", "IsNaN", avx2::typed),
     entry<Isa::avx2>("typed.is_inf.avx2", "IsInf", avx2::typed),
+    entry<Isa::avx2>("typed.mod.avx2", "Mod", avx2::typed),
     entry<Isa::portable>("typed.cast.portable", "Cast", portable::typed),
     entry<Isa::portable>("typed.less.portable", "Less", portable::typed),
     entry<Isa::portable>("typed.less_equal.portable", "LessOrEqual", portable::typed),
@@ -197,6 +202,7 @@ constexpr KernelDesc kTable[] = {
     entry<Isa::portable>("typed.where.portable", "Where", portable::typed),
     entry<Isa::portable>("typed.is_nan.portable", "IsNaN", portable::typed),
     entry<Isa::portable>("typed.is_inf.portable", "IsInf", portable::typed),
+    entry<Isa::portable>("typed.mod.portable", "Mod", portable::typed),
 };
 
 }  // namespace

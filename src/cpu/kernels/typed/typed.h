@@ -1,5 +1,5 @@
-// One operator over elements of any types: casts, comparisons, logic, selection. What prepare() hands to the
-// kernels, and their entry points.
+// One operator over elements of any types: casts, comparisons, logic, selection, remainders. What prepare()
+// hands to the kernels, and their entry points.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,9 @@ enum class TypedCode : int {
   negate,
   choose,
   is_nan,
-  is_infinite
+  is_infinite,
+  remainder,  ///< with the sign of the dividend
+  modulo      ///< with that of the divisor
 };
 
 /// What an element is; comparisons of booleans are those of unsigned bytes.

@@ -247,6 +247,48 @@ inline void is_infinite_row(const Row& row) {
   map<Byte, float>(row, [=](float x) { return static_cast<Byte>((x == a) | (x == b)); });
 }
 
+/// The remainder of a / b for quotients below 2^22: rounding makes the quotient one too large at most, and either remainder is
+/// exact.
+[[gnu::always_inline]] inline float remainder_of(float a, float b) {
+  const float r = __builtin_fmaf(-__builtin_truncf(a / b), b, a);
+  const float corrected = r + __builtin_copysignf(b, a);
+  const bool over = (a < 0.0f) != (r < 0.0f);
+  return __builtin_copysignf(over & (r != 0.0f) ? corrected : r, a);
+}
+[[gnu::always_inline]] inline bool divides_simply(float a, float b) {
+  return (__builtin_fabsf(a / b) < 0x1p22f) & (__builtin_fabsf(b) <= 0x1.fffffep127f);
+}
+template <bool kModulo>
+inline void remainder_row(const Row& row) {
+  constexpr int kPiece = 64;
+  const auto* x = reinterpret_cast<const float*>(row.from[0]);
+  const auto* z = reinterpret_cast<const float*>(row.from[1]);
+  auto* y = reinterpret_cast<float*>(row.to);
+  float a[kPiece], b[kPiece], result[kPiece];
+  for (int k = 0; k < kPiece; ++k) a[k] = b[k] = 1;
+  for (std::int64_t i = 0; i < row.n; i += kPiece) {
+    const int m = row.n - i < kPiece ? static_cast<int>(row.n - i) : kPiece;
+    for (int k = 0; k < m; ++k) a[k] = x[(i + k) * row.steps[1]];
+    for (int k = 0; k < m; ++k) b[k] = z[(i + k) * row.steps[2]];
+#ifdef __FMA__
+    int simple = 0;
+    for (int k = 0; k < kPiece; ++k) simple += divides_simply(a[k], b[k]) ? 1 : 0;
+    for (int k = 0; k < kPiece; ++k) result[k] = remainder_of(a[k], b[k]);
+    if (simple != kPiece)
+      for (int k = 0; k < m; ++k)
+        if (!divides_simply(a[k], b[k])) result[k] = __builtin_fmodf(a[k], b[k]);
+#else
+    for (int k = 0; k < m; ++k) result[k] = __builtin_fmodf(a[k], b[k]);
+#endif
+    if constexpr (kModulo)
+      for (int k = 0; k < kPiece; ++k) {
+        const float moved = result[k] + b[k];
+        result[k] = (result[k] != 0.0f) & ((result[k] < 0.0f) != (b[k] < 0.0f)) ? moved : result[k];
+      }
+    for (int k = 0; k < m; ++k) y[(i + k) * row.steps[0]] = result[k];
+  }
+}
+
 inline RowFunction row_function(const TypedState& s) {
   switch (s.code) {
     case TypedCode::cast: return cast_of(s.from, s.to);
@@ -259,6 +301,8 @@ inline RowFunction row_function(const TypedState& s) {
     case TypedCode::negate: return negate_row;
     case TypedCode::is_nan: return is_nan_row;
     case TypedCode::is_infinite: return is_infinite_row;
+    case TypedCode::remainder: return remainder_row<false>;
+    case TypedCode::modulo: return remainder_row<true>;
     case TypedCode::choose: break;
   }
   switch (s.sizes[0]) {
