@@ -2,6 +2,7 @@
 #include "cpu/kernels/copy/copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,9 @@ constexpr std::int64_t kTaskBytes = 32 * 1024;
 /// Rows of a transposition that are done together: what a cache line of the source holds.
 constexpr std::int64_t kLineRows = 16;
 
+/// Of fewer rows than this, blocks of a transposition are mostly empty: elements are moved one by one.
+constexpr std::int64_t kLeastRows = 3;
+
 /// Drops dimensions of one element, orders them as the destination's memory, merges what is adjacent in both.
 std::vector<CopyAxis> simplify(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> kept;
@@ -55,7 +59,7 @@ CopyKind kind_of(std::vector<CopyAxis>& axes, int input) {
   if (input < 0 || inner.src_stride == 0) return CopyKind::repeat;
   if (inner.src_stride == 1) return CopyKind::rows;
   for (std::size_t d = 0; d + 1 < axes.size(); ++d) {
-    if (axes[d].src_stride != 1 || axes[d].size < 2) continue;
+    if (axes[d].src_stride != 1 || axes[d].size < kLeastRows) continue;
     std::rotate(axes.begin() + static_cast<std::ptrdiff_t>(d),
                 axes.begin() + static_cast<std::ptrdiff_t>(d) + 1, axes.end() - 1);
     return CopyKind::transpose;
@@ -144,6 +148,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
+/// How much more the elements of a block of so many rows or columns cost than those of a full one.
+double emptiness(std::int64_t size) { return size < 8 ? 8.0 / static_cast<double>(size) : 1; }
+
 template <Isa kIsa, Lower kLower>
 double cost(const KernelQuery& query) {
   CopyPlan plan;
@@ -155,10 +162,16 @@ double cost(const KernelQuery& query) {
     for (const CopyAxis& axis : box.axes) count *= static_cast<double>(axis.size);
     std::vector<CopyAxis> axes = simplify(box.axes);
     const CopyKind kind = kind_of(axes, box.input);
-    if (kind == CopyKind::strided)
-      time += count;
-    else
-      time += (kind == CopyKind::transpose ? 2.0 : 1.0) * 2 * count * element / bytes_per_ns(kIsa);
+    const double bytes = 2 * count * element / bytes_per_ns(kIsa);
+    if (kind == CopyKind::strided) {
+      const double step = element * static_cast<double>(std::abs(axes.back().src_stride));
+      time += count * (step <= 32 ? 0.5 : 2);  // neighbours, or a line each
+    } else if (kind == CopyKind::transpose) {
+      const std::int64_t rows = axes[axes.size() - 2].size, columns = axes.back().size;
+      time += bytes * 2 * emptiness(rows) * (rows < 8 ? emptiness(columns) : 1);
+    } else {
+      time += bytes;
+    }
   }
   return time;
 }
