@@ -1,8 +1,10 @@
 // A convolution whose taps are moved by offsets (in pixels, down then across) and weighted by a mask; samples
-// are bilinear, outside is 0. Inputs: x, weights, offsets, [bias], [mask]; two spatial dimensions.
+// are bilinear, outside is 0. Inputs: x, weights, offsets, [bias], [mask]; two spatial dimensions. As passes
+// leave it, with an activation behind.
 #include <algorithm>
 #include <cmath>
 
+#include "ops/activation.h"
 #include "ops/convert.h"
 #include "ops/convolution.h"
 #include "ops/table_rare.h"
@@ -11,11 +13,11 @@ namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"dilations", AttributeKind::integers},
-                                        {"group", AttributeKind::integer},
-                                        {"offset_group", AttributeKind::integer},
-                                        {"pads", AttributeKind::integers},
-                                        {"strides", AttributeKind::integers}};
+constexpr AttributeDef kAttributes[] = {
+    {"dilations", AttributeKind::integers},    {"group", AttributeKind::integer},
+    {"offset_group", AttributeKind::integer},  {"pads", AttributeKind::integers},
+    {"strides", AttributeKind::integers},      {"activation", AttributeKind::text},
+    {"activation_alpha", AttributeKind::real}, {"activation_beta", AttributeKind::real}};
 
 Window window_of(const NodeView& context) {
   const Shape &x = context.shape(0), &w = context.shape(1);
@@ -61,6 +63,7 @@ double bilinear(const double* plane, std::int64_t height, std::int64_t width, do
 
 void evaluate(EvalContext& context) {
   const Window window = window_of(context);
+  const Activation activation(context);
   const Tensor x = convert(context.input(0), DType::f64), w = convert(context.input(1), DType::f64),
                offsets = convert(context.input(2), DType::f64);
   const Tensor bias = context.has(3) ? convert(context.input(3), DType::f64) : Tensor(),
@@ -94,7 +97,7 @@ void evaluate(EvalContext& context) {
         double sum = bias.empty() ? 0 : bias.data<double>()[m];
         for (std::int64_t i = 0; i < per_filter * taps; ++i)
           sum += w.data<double>()[m * per_filter * taps + i] * samples[static_cast<std::size_t>(first + i)];
-        result.data<double>()[(n * filters + m) * plane + o] = sum;
+        result.data<double>()[(n * filters + m) * plane + o] = activation(sum);
       }
     }
   context.set(0, convert(result, context.output_type(0).dtype));

@@ -45,6 +45,21 @@ TEST(FoldBatchNorm, IntoTransposedConvolution) {
   }
 }
 
+TEST(FoldBatchNorm, IntoDeformedConvolution) {
+  for (const bool biased : {false, true}) {
+    GraphMaker m;
+    const auto x = m.input("x", {1, 4, 5, 6}), offsets = m.input("offsets", {1, 8, 4, 5}),
+               mask = m.input("mask", {1, 4, 4, 5});
+    const auto conv = m.node(
+        "DeformConv", {x, m.random({6, 2, 2, 2}), offsets, biased ? m.random({6}) : ir::kNoValue, mask},
+        {{"group", std::int64_t{2}}});
+    const ir::Graph g = apply(fold_batch_norm, m.finish({batch_norm(m, conv, 6)}));
+    ASSERT_EQ(g.nodes.size(), 1u) << biased;
+    EXPECT_TRUE(g.nodes[0].has_input(3));
+    EXPECT_EQ(g.nodes[0].inputs[4], mask);
+  }
+}
+
 TEST(FoldBatchNorm, IntoGemm) {
   for (const std::int64_t transposed : {0, 1}) {
     GraphMaker m;

@@ -16,7 +16,7 @@ using Id = ir::ValueId;
 TEST(FuseActivation, AllKindsIntoAllOperators) {
   GraphMaker m;
   const auto x = m.input("x", {1, 4, 6, 6});
-  const auto rows = m.input("rows", {3, 4});
+  const auto rows = m.input("rows", {3, 4}), moved = m.input("moved", {1, 2, 6, 6});
   const std::vector<Id> outputs{
       m.node("Relu", {m.conv(x, 4, 8)}),
       m.node("Clip", {m.conv(x, 4, 8), m.scalar(-0.25f), m.scalar(0.25f)}),
@@ -24,6 +24,7 @@ TEST(FuseActivation, AllKindsIntoAllOperators) {
       m.node("LeakyRelu", {m.conv(x, 4, 8)}, {{"alpha", 0.2f}}),
       m.node("LeakyRelu", {m.node("InstanceNormalization", {x, m.random({4}), m.random({4})})},
              {{"alpha", 0.2f}}),
+      m.node("Relu", {m.node("DeformConv", {x, m.random({5, 4, 1, 1}), moved})}),
       m.node("Sigmoid", {m.node("ConvTranspose", {x, m.random({4, 2, 2, 2})})}),
       m.node("HardSigmoid", {m.conv(x, 4, 8)}, {{"alpha", 0.3f}, {"beta", 0.4f}}),
       m.node("HardSwish", {m.conv(x, 4, 8)}),

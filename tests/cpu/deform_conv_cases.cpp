@@ -72,6 +72,14 @@ std::vector<Case> deform_conv_cases() {
       deform_conv({.x = {2, 20, 7, 6}, .filters = 10}, true, channels_last({2, 20, 7, 6}, 3, 5), nhwc(2, 1)));
   cases.push_back(deform_conv({.x = {1, 5, 9, 8}, .filters = 6, .far = 300}));
   cases.push_back(deform_conv({.x = {1, 5, 9, 8}, .filters = 6, .far = 0}));
+  for (const char* activation : {"relu", "clip", "leaky_relu", "silu", "sigmoid", "hard_swish"}) {
+    cases.push_back(deform_conv({.x = {2, 12, 6, 7}, .filters = 21, .groups = 3}));
+    cases.back().name += std::string(" ") + activation;
+    cases.back().attributes["activation"] = std::string(activation);
+    if (std::string(activation) != "clip") continue;
+    cases.back().attributes["activation_alpha"] = -0.5f;
+    cases.back().attributes["activation_beta"] = 0.75f;
+  }
   Case edges = deform_conv({.x = {1, 4, 5, 6}, .filters = 8});
   edges.name += " at edges";
   Tensor offsets(DType::f32, edges.inputs[2].shape);

@@ -56,8 +56,10 @@ std::optional<Affine> affine_of(const ir::Graph& graph, const Node& node, std::s
   return affine;
 }
 
+std::size_t bias_slot(const Node& node) { return node.op == "DeformConv" ? 3 : 2; }
+
 bool plain_epilogue(const Node& node) {
-  return node.text("activation", "none") == "none" && !node.has_input(3);
+  return node.text("activation", "none") == "none" && (bias_slot(node) == 3 || !node.has_input(3));
 }
 
 Tensor scaled_conv(const Tensor& weights, const std::vector<float>& scale) {
@@ -97,18 +99,20 @@ bool fold_into(Edit& edit, std::size_t index, std::size_t follower, const Affine
   ir::Graph& graph = edit.graph();
   Node node = graph.nodes[index];
   const bool gemm = node.op == "Gemm";
+  const std::size_t slot = bias_slot(node);
   const Tensor* weights = float_constant(graph, node, 1);
   if (weights == nullptr || !plain_epilogue(node)) return false;
   if (!affine.scale.empty() && integer_weights(*weights)) return false;
-  if (gemm && (node.real("alpha", 1) != 1 || (node.has_input(2) && node.real("beta", 1) != 1))) return false;
+  if (gemm && (node.real("alpha", 1) != 1 || (node.has_input(slot) && node.real("beta", 1) != 1)))
+    return false;
   const Shape* out = known_shape(graph, node.outputs[0]);
   if (out == nullptr || out->size() < 2) return false;
   const auto channels = static_cast<std::size_t>((*out)[1]);
   std::vector<float> bias(channels, 0.0f);
-  if (node.has_input(2)) {
+  if (node.has_input(slot)) {
     const std::optional<std::vector<float>> given =
-        gemm ? per_axis_constant(graph, node.inputs[2], *out, 1)
-             : per_axis_constant(graph, node.inputs[2], {static_cast<std::int64_t>(channels)}, 0);
+        gemm ? per_axis_constant(graph, node.inputs[slot], *out, 1)
+             : per_axis_constant(graph, node.inputs[slot], {static_cast<std::int64_t>(channels)}, 0);
     if (!given) return false;
     bias = *given;
   }
@@ -117,15 +121,16 @@ bool fold_into(Edit& edit, std::size_t index, std::size_t follower, const Affine
     return false;
   if (!affine.scale.empty()) {
     const bool transposed = gemm && node.integer("transB", 0) != 0;
-    Tensor scaled = node.op == "Conv" ? scaled_conv(*weights, affine.scale)
-                    : gemm            ? scaled_matrix(*weights, transposed, affine.scale)
-                                      : scaled_transposed(*weights, node.integer("group", 1), affine.scale);
+    Tensor scaled = node.op == "ConvTranspose"
+                        ? scaled_transposed(*weights, node.integer("group", 1), affine.scale)
+                    : gemm ? scaled_matrix(*weights, transposed, affine.scale)
+                           : scaled_conv(*weights, affine.scale);
     for (std::size_t c = 0; c < channels; ++c) bias[c] *= affine.scale[c];
     node.inputs[1] = graph.add_constant(graph.value(node.inputs[1]).name, std::move(scaled));
   }
   for (std::size_t c = 0; c < affine.offset.size(); ++c) bias[c] += affine.offset[c];
-  node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3), ir::kNoValue);
-  node.inputs[2] = add_floats(graph, node.name + ":bias", {static_cast<std::int64_t>(channels)}, bias);
+  node.inputs.resize(std::max<std::size_t>(node.inputs.size(), slot + 1), ir::kNoValue);
+  node.inputs[slot] = add_floats(graph, node.name + ":bias", {static_cast<std::int64_t>(channels)}, bias);
   graph.nodes[index].inputs = std::move(node.inputs);
   edit.touch(index);
   edit.replace(follower, graph.nodes[index].outputs[0]);
@@ -140,7 +145,7 @@ bool fold_behind(Edit& edit, std::size_t index) {
     const std::optional<std::size_t> source = edit.producer(node.inputs[slot]);
     if (!source || !edit.uses().single(node.inputs[slot])) continue;
     const std::string& op = graph.nodes[*source].op;
-    if (op != "Conv" && op != "ConvTranspose" && op != "Gemm") continue;
+    if (op != "Conv" && op != "ConvTranspose" && op != "DeformConv" && op != "Gemm") continue;
     const std::optional<Affine> affine = affine_of(graph, node, slot);
     if (affine && fold_into(edit, *source, index, *affine)) return true;
   }

@@ -34,8 +34,8 @@ std::optional<Epilogue> epilogue_of(const ir::Graph& graph, const Node& node) {
 }
 
 bool takes_activation(const Node& node) {
-  return (node.op == "Conv" || node.op == "ConvTranspose" || node.op == "MatMul" || node.op == "Gemm" ||
-          node.op == "InstanceNormalization") &&
+  return (node.op == "Conv" || node.op == "ConvTranspose" || node.op == "DeformConv" || node.op == "MatMul" ||
+          node.op == "Gemm" || node.op == "InstanceNormalization") &&
          node.text("activation", "none") == "none";
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "cpu/cost.h"
+#include "cpu/epilogue.h"
 #include "cpu/image.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
@@ -45,7 +46,7 @@ const char* can_run(const KernelQuery& query) {
   const Image x = read_image(query.inputs[0]), y = read_image(query.outputs[0]);
   if (y.row != y.pixel * y.width) return "rows of the output lie apart";
   if (x.height * x.row > std::numeric_limits<std::int32_t>::max()) return "pictures too large";
-  return nullptr;
+  return check_epilogue(query.node);
 }
 
 template <Isa kIsa>
@@ -100,6 +101,7 @@ PreparedKernel prepare(const KernelQuery& query) {
     s.mask_row = mask.strides[2], s.mask_pixel = mask.strides[3];
   }
   s.dst_image = y.image, s.dst_pixel = y.pixel;
+  s.epilogue = read_epilogue(query.node);
   s.vectors = (s.filters + width - 1) / width;
   s.blocks = filter_blocks(s.vectors, width);
   const std::int64_t taps = s.kernel_h * s.kernel_w, pixel = taps * x.channels;
