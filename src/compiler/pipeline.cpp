@@ -71,7 +71,7 @@ constexpr std::array kPasses{
     Pass{"keep_bytes", false, plain<keep_bytes>},
     Pass{"fuse_quantised_conv", false, plain<fuse_quantised_conv>},
     Pass{"integer_sums", false, plain<integer_sums>},
-    Pass{"dynamic_sums", false, plain<dynamic_sums>},
+    Pass{"dynamic_sums", false, dynamic_sums},
     Pass{"fuse_requantise", false, plain<fuse_requantise>},
     // Weights that stay bytes need not be made real.
     Pass{"dead_code", true, plain<dead_code>},

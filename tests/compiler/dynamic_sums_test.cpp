@@ -51,11 +51,20 @@ void expect_same_bits(const ir::Graph& before, const ir::Graph& after, const Ten
   }
 }
 
+// The pass for units of floats, and for units that multiply bf16.
+void wide(ir::Graph& graph) { dynamic_sums(graph, {}); }
+void narrow(ir::Graph& graph) {
+  Options options;
+  options.isa = Isa::avx512_bf16;
+  dynamic_sums(graph, options);
+}
+constexpr auto kWays = {wide, narrow};
+
 TEST(DynamicSums, QuantisesByTheRangeOfThePicture) {
   GraphMaker m;
   const Id y = quantise(m, m.input("x", {1, 3, 6, 7}));
   const ir::Graph before = m.finish({y, y + 1, y + 2});
-  const ir::Graph g = apply(dynamic_sums, before);
+  const ir::Graph g = apply(wide, before);
   EXPECT_EQ(count(g, "DynamicQuantizeLinear"), 0u);
   constexpr std::pair<float, float> kRanges[] = {
       {-1, 1},     {0.5f, 2},         {-3, -0.25f},    {0, 0},     {-1e-44f, 1e-44f},
@@ -78,10 +87,14 @@ TEST(DynamicSums, ConvolvesWholeNumbers) {
                              {{"pads", Integers{1, 0, 1, 2}}, {"strides", Integers{1, 2}}, {"group", group}});
       const Id y = m.node("Mul", {as_floats(m, sums), m.node("Mul", {q + 1, m.scalar(0.01f)})});
       const ir::Graph before = m.finish({y, sums});
-      const ir::Graph g = apply(dynamic_sums, before);
-      EXPECT_EQ(count(g, "ConvInteger"), 0u);
-      EXPECT_EQ(count(g, "Conv"), 1u);
-      expect_same_bits(before, g, picture({2, 4, 6, 7}, -2, 3));
+      for (const auto way : kWays) {
+        const ir::Graph g = apply(way, before);
+        EXPECT_EQ(count(g, "ConvInteger"), 0u);
+        EXPECT_EQ(count(g, "Conv"), 1u);
+        const bool stored = g.value(testing::find(g, "Conv")->inputs[0]).dtype == DType::bf16;
+        EXPECT_EQ(stored, way == narrow && group == 1);
+        expect_same_bits(before, g, picture({2, 4, 6, 7}, -2, 3));
+      }
     }
 }
 
@@ -97,7 +110,7 @@ TEST(DynamicSums, AddsLongSumsInParts) {
                                                }),
                             q + 2});
     const ir::Graph before = m.finish({as_floats(m, sums)});
-    const ir::Graph g = apply(dynamic_sums, before);
+    const ir::Graph g = apply(wide, before);
     EXPECT_EQ(count(g, "MatMulInteger"), 0u);
     EXPECT_EQ(count(g, "MatMul") > 1, length > 518);
     expect_same_bits(before, g, picture({3, length}, -0.01f, 1));
@@ -114,10 +127,12 @@ TEST(DynamicSums, ConvolvesManyChannelsInParts) {
        q + 2},
       {{"pads", Integers{1, 1, 1, 1}}});
   const ir::Graph before = m.finish({as_floats(m, sums)});
-  const ir::Graph g = apply(dynamic_sums, before);
-  EXPECT_EQ(count(g, "ConvInteger"), 0u);
-  EXPECT_GT(count(g, "Conv"), 2u);
-  expect_same_bits(before, g, picture({1, 300, 4, 5}, -1, 2));
+  for (const auto way : kWays) {
+    const ir::Graph g = apply(way, before);
+    EXPECT_EQ(count(g, "ConvInteger"), 0u);
+    EXPECT_GT(count(g, "Conv"), 2u);
+    expect_same_bits(before, g, picture({1, 300, 4, 5}, -1, 2));
+  }
 }
 
 TEST(DynamicSums, LeavesWhatIsNotExact) {
@@ -127,14 +142,14 @@ TEST(DynamicSums, LeavesWhatIsNotExact) {
     const Id q = quantise(m, m.input("x", {1, length}));
     const Id w = bytes<std::int8_t>(m, {length, 1}, [](std::int64_t) { return 127; });
     const Id sums = m.node("MatMulInteger", {q, w, q + 2});
-    const ir::Graph g = apply(dynamic_sums, m.finish({output ? sums : as_floats(m, sums)}));
+    const ir::Graph g = apply(wide, m.finish({output ? sums : as_floats(m, sums)}));
     EXPECT_EQ(count(g, "MatMulInteger"), 1u);
   }
   // Kernels may add what they multiply by 0 and 1 otherwise.
   GraphMaker m;
   const Id q = quantise(m, m.input("x", {1, 8, 6, 7}));
   const Id ones = bytes<std::int8_t>(m, {8, 8, 3, 3}, [](std::int64_t i) { return static_cast<int>(i % 2); });
-  const ir::Graph g = apply(dynamic_sums, m.finish({m.node("ConvInteger", {q, ones, q + 2})}));
+  const ir::Graph g = apply(wide, m.finish({m.node("ConvInteger", {q, ones, q + 2})}));
   EXPECT_EQ(count(g, "ConvInteger"), 1u);
 }
 
@@ -144,7 +159,7 @@ TEST(DynamicSums, MultipliesTwoPictures) {
     const Id x = m.input("x", {2, 3, length});
     const Id a = quantise(m, x), b = quantise(m, m.transpose(x, {0, 2, 1}));
     const ir::Graph before = m.finish({as_floats(m, m.node("MatMulInteger", {a, b, a + 2, b + 2}))});
-    const ir::Graph g = apply(dynamic_sums, before);
+    const ir::Graph g = apply(wide, before);
     EXPECT_EQ(count(g, "MatMulInteger"), length > 258 ? 1u : 0u);
     expect_same_bits(before, g, picture({2, 3, length}, -1, 0.5f));
   }
@@ -155,7 +170,7 @@ TEST(DynamicSums, MakesBytesRealAgain) {
   const Id q = quantise(m, m.input("x", {2, 3, 7}));
   const Id turned = m.transpose(q, {0, 2, 1});
   const ir::Graph before = m.finish({m.node("DequantizeLinear", {turned, q + 1, q + 2})});
-  const ir::Graph g = apply(dynamic_sums, before);
+  const ir::Graph g = apply(wide, before);
   EXPECT_EQ(count(g, "DequantizeLinear"), 0u);
   expect_same_bits(before, g, picture({2, 3, 7}, -1, 0.5f));
 }

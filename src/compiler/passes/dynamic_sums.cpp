@@ -135,7 +135,7 @@ Tensor part_of(const WholeWeights& w, bool conv, std::int64_t begin, std::int64_
 
 class Sums {
  public:
-  explicit Sums(Edit& edit) : edit_(edit), graph_(edit.graph()) {}
+  Sums(Edit& edit, bool narrow) : edit_(edit), graph_(edit.graph()), narrow_(narrow) {}
 
   void run() {
     const std::size_t count = graph_.nodes.size();
@@ -259,10 +259,15 @@ class Sums {
     const std::size_t parts = cuts->size() - 1;
     if (parts > 1 && (!only_cast_to_floats(node.outputs[0]) || (conv && node.integer("group", 1) != 1)))
       return std::nullopt;
-    const std::optional<ValueId> x = whole(make, node, 0, 2);
+    std::optional<ValueId> x = whole(make, node, 0, 2);
     if (!x) return std::nullopt;
     const char* op = conv ? "Conv" : "MatMul";
-    if (parts == 1) return make.apply(op, {*x, make.tensor(weights->values)}, node.attributes);
+    ir::Attributes attributes = node.attributes;
+    if (conv && narrow_ && weights->values.rank() == 4 && node.integer("group", 1) == 1) {
+      x = make.cast(*x, DType::bf16);
+      attributes["to"] = std::string(dtype_name(DType::f32));
+    }
+    if (parts == 1) return make.apply(op, {*x, make.tensor(weights->values)}, attributes);
     std::vector<ValueId> sums;
     for (std::size_t p = 0; p < parts; ++p) {
       const std::int64_t begin = (*cuts)[p], end = (*cuts)[p + 1];
@@ -270,7 +275,7 @@ class Sums {
       if (!integer_weights(part)) return std::nullopt;
       const ValueId channels = make.apply(
           "Slice", {*x, make.integers({begin}), make.integers({end}), make.integers({conv ? 1 : -1})});
-      sums.push_back(make.apply(op, {channels, make.tensor(std::move(part))}, node.attributes));
+      sums.push_back(make.apply(op, {channels, make.tensor(std::move(part))}, attributes));
     }
     return total(make, sums);
   }
@@ -290,14 +295,16 @@ class Sums {
 
   Edit& edit_;
   ir::Graph& graph_;
+  bool narrow_;  // whether pictures of whole numbers are stored as bf16
   std::map<ValueId, Quantised> made_;
 };
 
 }  // namespace
 
-void dynamic_sums(ir::Graph& graph) {
+void dynamic_sums(ir::Graph& graph, const Options& options) {
   Edit edit(graph);
-  Sums(edit).run();
+  // With bf16 everything may be narrow, which is decided later.
+  Sums(edit, options.isa >= Isa::avx512_bf16 && options.precision != Precision::bf16).run();
   edit.commit();
 }
 
