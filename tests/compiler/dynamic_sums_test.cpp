@@ -135,6 +135,19 @@ TEST(DynamicSums, ConvolvesManyChannelsInParts) {
   }
 }
 
+TEST(DynamicSums, ConvolvesTokensWhereItMultipliesBf16) {
+  for (const Shape& shape : {Shape{2, 6, 5}, Shape{12, 5}, Shape{1, 5}}) {
+    GraphMaker m;
+    const Id q = quantise(m, m.input("x", shape));
+    const Id w = bytes<std::int8_t>(m, {5, 7}, scattered);
+    const ir::Graph before = m.finish({as_floats(m, m.node("MatMulInteger", {q, w, q + 2}))});
+    const ir::Graph g = apply(narrow, before);
+    EXPECT_EQ(count(g, "MatMulInteger"), 0u);
+    EXPECT_EQ(count(g, "Conv"), shape[0] == 1 ? 0u : 1u);  // a vector is no picture
+    expect_same_bits(before, g, picture(shape, -1, 2));
+  }
+}
+
 TEST(DynamicSums, LeavesWhatIsNotExact) {
   for (const bool output : {false, true}) {
     GraphMaker m;

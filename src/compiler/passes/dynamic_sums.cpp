@@ -267,6 +267,8 @@ class Sums {
       x = make.cast(*x, DType::bf16);
       attributes["to"] = std::string(dtype_name(DType::f32));
     }
+    if (!conv && narrow_ && parts == 1)
+      if (const std::optional<ValueId> sums = as_picture(make, node, *x, *weights)) return sums;
     if (parts == 1) return make.apply(op, {*x, make.tensor(weights->values)}, attributes);
     std::vector<ValueId> sums;
     for (std::size_t p = 0; p < parts; ++p) {
@@ -278,6 +280,28 @@ class Sums {
       sums.push_back(make.apply(op, {channels, make.tensor(std::move(part))}, attributes));
     }
     return total(make, sums);
+  }
+
+  // Tokens as a picture, as near to a square as there is, whose convolution is their product.
+  std::optional<ValueId> as_picture(Maker& make, const Node& node, ValueId x, const WholeWeights& w) {
+    const Shape& tokens = *known_shape(graph_, node.inputs[0]);
+    const std::int64_t count = element_count(tokens) / w.summed;
+    // A vector times a matrix waits for the matrix, whatever it is called.
+    if (tokens.size() < 2 || count < 2) return std::nullopt;
+    std::int64_t rows = 1;
+    for (std::int64_t i = 2; i * i <= count; ++i)
+      if (count % i == 0) rows = i;
+    Tensor filters(DType::f32, {w.filters, w.summed, 1, 1});
+    for (std::int64_t f = 0; f < w.filters; ++f)
+      for (std::int64_t c = 0; c < w.summed; ++c) filters.data<float>()[f * w.summed + c] = w.at(f, c, 0);
+    using Axes = std::vector<std::int64_t>;
+    const ValueId grid =
+        make.apply("Reshape", {make.cast(x, DType::bf16), make.integers({1, rows, count / rows, w.summed})});
+    const ValueId picture = make.apply("Transpose", {grid}, {{"perm", Axes{0, 3, 1, 2}}});
+    const ValueId sums = make.apply("Conv", {picture, make.tensor(std::move(filters))},
+                                    {{"to", std::string(dtype_name(DType::f32))}});
+    const ValueId turned = make.apply("Transpose", {sums}, {{"perm", Axes{0, 2, 3, 1}}});
+    return make.apply("Reshape", {turned, make.integers(*known_shape(graph_, node.outputs[0]))});
   }
 
   // Multiples of kStep and what is left are both added exactly; only their sum is rounded.
