@@ -14,7 +14,7 @@ struct Written {
   std::int64_t axis = 2;
   bool one_difference = true;
   std::int64_t other_axis = -1;  ///< of the variance, where it is another one
-  Shape affine = {};                  ///< of scale and bias; empty: none
+  Shape affine = {};             ///< of scale and bias; empty: none
 };
 
 Id mean(GraphMaker& m, Id x, std::int64_t axis) {

@@ -100,7 +100,8 @@ bool join_groups(Edit& edit, std::size_t index) {
   if (!source || !edit.uses().single(back.inputs[0])) return false;
   const Node instance = graph.nodes[*source];
   const std::optional<std::size_t> apart = edit.producer(instance.inputs[0], "Reshape");
-  if (!apart || !edit.uses().single(instance.inputs[0]) || instance.has("first_channel") || instance.has("activation"))
+  if (!apart || !edit.uses().single(instance.inputs[0]) || instance.has("first_channel") ||
+      instance.has("activation"))
     return false;
   const ValueId x = graph.nodes[*apart].inputs[0];
   const Shape *picture = known_shape(graph, x), *grouped = known_shape(graph, instance.inputs[0]);
@@ -137,7 +138,8 @@ bool scale_behind(Edit& edit, std::size_t index) {
     if (!source || !edit.uses().single(node.inputs[slot])) continue;
     const Node& instance = graph.nodes[*source];
     const Shape *shape = known_shape(graph, node.outputs[0]), *in = known_shape(graph, node.inputs[slot]);
-    if (shape == nullptr || in == nullptr || *shape != *in || instance.has("first_channel") || instance.has("activation"))
+    if (shape == nullptr || in == nullptr || *shape != *in || instance.has("first_channel") ||
+        instance.has("activation"))
       continue;
     const auto values = per_axis_constant(graph, node.inputs[1 - slot], *shape, 1);
     const Tensor *scale = graph.constant_input(instance, 1), *bias = graph.constant_input(instance, 2);

@@ -1,5 +1,5 @@
-// Winograd convolution F(4x4, 3x3), F(6x6, 3x3) and F(8x8, 3x3), channels last, stride 1, any dilation. Plain: kernel
-// units include this.
+// Winograd convolution F(4x4, 3x3), F(6x6, 3x3) and F(8x8, 3x3), channels last, stride 1, any dilation.
+// Plain: kernel units include this.
 #pragma once
 
 #include <cstdint>
