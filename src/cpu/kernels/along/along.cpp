@@ -45,6 +45,8 @@ struct AlongState {
 };
 
 constexpr int kMostColumns = 64;
+/// Of running sums, which wait in registers.
+constexpr int kSumColumns = 16;
 
 /// Where a unit begins, in elements of the source and of each result, and how many lines it has.
 struct Unit {
@@ -163,14 +165,14 @@ PreparedKernel prepare_sums(const KernelQuery& query) {
   set_lines(*state, query.inputs[0], query.outputs, axis);
   // Several lines at a time hide how long an addition takes.
   const bool beside = state->inner.steps[0] == 1 && state->inner.steps[1] == 1;
-  return share(std::move(state), beside ? kMostColumns : 8, query.inputs.size());
+  return share(std::move(state), beside ? kSumColumns : 8, query.inputs.size());
 }
 
 /// kColumns lines beside each other, without gaps; 0: as many as the unit has, wherever they are.
 template <class T, int kColumns>
 void sum_lines(const AlongState& s, const Unit& unit, const T* x, T* y) {
   using Sum = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
-  Sum sums[kMostColumns] = {};
+  Sum sums[kSumColumns] = {};
   const std::int64_t columns = kColumns != 0 ? kColumns : unit.columns;
   const std::int64_t x_step = kColumns != 0 ? 1 : s.inner.steps[0],
                      y_step = kColumns != 0 ? 1 : s.inner.steps[1];
@@ -191,8 +193,8 @@ void sum_units(const KernelArgs& args) {
   for_each_unit(args, [&](const AlongState& s, const Unit& unit) {
     const T* x = static_cast<const T*>(args.src[0]) + unit.at[0];
     T* y = static_cast<T*>(args.dst[0]) + unit.at[1];
-    if (s.inner.steps[0] == 1 && s.inner.steps[1] == 1 && unit.columns == kMostColumns)
-      sum_lines<T, kMostColumns>(s, unit, x, y);
+    if (s.inner.steps[0] == 1 && s.inner.steps[1] == 1 && unit.columns == kSumColumns)
+      sum_lines<T, kSumColumns>(s, unit, x, y);
     else
       sum_lines<T, 0>(s, unit, x, y);
   });
@@ -317,31 +319,45 @@ std::uint32_t key_of(float x) {
   return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
 }
 
-/// The first k by key and then by index: as many of the buckets of the keys' upper bits as hold k are looked
-/// at, the rest is passed over.
+/// Every element's key and index, the k first in front.
+void sort_short(const AlongState& s, const float* x, std::uint32_t turned, std::uint64_t* found) {
+  for (std::int64_t i = 0; i < s.line.size; ++i)
+    found[i] = (static_cast<std::uint64_t>(key_of(x[i * s.line.steps[0]]) ^ turned) << 32) |
+               static_cast<std::uint32_t>(i);
+  std::partial_sort(found, found + s.k, found + s.line.size);
+}
+
+/// The same of a long line: as many of the buckets of the keys' upper bits as hold k are looked at, the rest
+/// is passed over.
+void sort_long(const AlongState& s, const float* x, std::uint32_t turned, std::uint64_t* found) {
+  const std::int64_t line = s.line.size;
+  auto* keys = reinterpret_cast<std::uint32_t*>(found + line);
+  std::uint32_t* counts = keys + line;
+  std::fill_n(counts, kBuckets, 0u);
+  for (std::int64_t i = 0; i < line; ++i) {
+    keys[i] = key_of(x[i * s.line.steps[0]]) ^ turned;
+    ++counts[keys[i] >> 21];
+  }
+  std::uint32_t bucket = 0;
+  for (std::int64_t held = counts[0]; held < s.k; held += counts[bucket]) ++bucket;
+  const std::uint32_t last = (bucket << 21) | 0x1fffffu;
+  std::uint64_t* end = found;
+  for (std::int64_t i = 0; i < line; ++i) {
+    *end = (static_cast<std::uint64_t>(keys[i]) << 32) | static_cast<std::uint32_t>(i);
+    end += keys[i] <= last ? 1 : 0;
+  }
+  if (end - found > s.k) std::nth_element(found, found + s.k, end);
+  std::sort(found, found + s.k);
+}
+
+/// By key and then by index.
 void run_top(const KernelArgs& args) noexcept {
   for_each_unit(args, [&](const AlongState& s, const Unit& unit) {
     const float* x = static_cast<const float*>(args.src[0]) + unit.at[0];
-    const std::int64_t line = s.line.size;
     auto* found = static_cast<std::uint64_t*>(args.thread_scratch);
-    auto* keys = reinterpret_cast<std::uint32_t*>(found + line);
-    std::uint32_t* counts = keys + line;
-    std::fill_n(counts, kBuckets, 0u);
     const std::uint32_t turned = s.largest ? 0xffffffffu : 0;
-    for (std::int64_t i = 0; i < line; ++i) {
-      keys[i] = key_of(x[i * s.line.steps[0]]) ^ turned;
-      ++counts[keys[i] >> 21];
-    }
-    std::uint32_t bucket = 0;
-    for (std::int64_t held = counts[0]; held < s.k; held += counts[bucket]) ++bucket;
-    const std::uint32_t last = (bucket << 21) | 0x1fffffu;
-    std::uint64_t* end = found;
-    for (std::int64_t i = 0; i < line; ++i) {
-      *end = (static_cast<std::uint64_t>(keys[i]) << 32) | static_cast<std::uint32_t>(i);
-      end += keys[i] <= last ? 1 : 0;
-    }
-    if (end - found > s.k) std::nth_element(found, found + s.k, end);
-    std::sort(found, found + s.k);
+    constexpr std::int64_t kShort = 256;
+    s.line.size <= kShort ? sort_short(s, x, turned, found) : sort_long(s, x, turned, found);
     float* values = static_cast<float*>(args.dst[0]) + unit.at[1];
     const bool indexed = s.line.steps[2] != 0;
     auto* indices = indexed ? static_cast<std::int64_t*>(args.dst[1]) + unit.at[2] : nullptr;

@@ -136,7 +136,7 @@ inline void run_sine(const ElementwiseInstruction& in, const float* a, float* y,
 
 /// log2 of a positive normal number, in double.
 [[gnu::always_inline]] inline double log2_of(float a) {
-  const int bits = __builtin_bit_cast(int, a), raised = bits + (0x3F800000 - 0x3F3504F3);
+  const int raised = static_cast<int>(__builtin_bit_cast(unsigned, a) + (0x3F800000u - 0x3F3504F3u));
   const double e = static_cast<double>((raised >> 23) - 127);
   const double m = static_cast<double>(__builtin_bit_cast(float, (raised & 0x007FFFFF) + 0x3F3504F3));
   // 2 / ln 2 artanh s.
