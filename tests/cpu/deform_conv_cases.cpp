@@ -68,6 +68,11 @@ std::vector<Case> deform_conv_cases() {
   // Sums that are cut, strips of several lengths, slices of larger pictures, offsets far out and none.
   cases.push_back(deform_conv({.x = {1, 72, 23, 19}, .filters = 80}));
   cases.push_back(deform_conv({.x = {1, 600, 7, 5}, .filters = 20, .groups = 2}));
+  // Filters of which a few taps are multiplied at a time.
+  for (const std::int64_t groups : {1, 2}) {
+    cases.push_back(deform_conv({.x = {2, 800 * groups, 4, 5}, .filters = 12 * groups, .groups = groups}));
+    cases.back().attributes["activation"] = std::string("relu");
+  }
   cases.push_back(
       deform_conv({.x = {2, 20, 7, 6}, .filters = 10}, true, channels_last({2, 20, 7, 6}, 3, 5), nhwc(2, 1)));
   cases.push_back(deform_conv({.x = {1, 5, 9, 8}, .filters = 6, .far = 300}));

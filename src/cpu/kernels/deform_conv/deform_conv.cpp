@@ -117,6 +117,11 @@ PreparedKernel prepare(const KernelQuery& query) {
                   packed->bias.data() + g * s.vectors * width);
   s.weights = packed->weights.data();
   s.bias = packed->bias.data();
+  // The filters of a part stay in the second-level cache, beside the samples of a strip.
+  constexpr std::int64_t kPartFloats = 80 * 1024;
+  const std::int64_t block_filters = (s.vectors + s.blocks - 1) / s.blocks * width;
+  s.tap_parts =
+      std::clamp<std::int64_t>((taps * s.channels * block_filters + kPartFloats - 1) / kPartFloats, 1, taps);
   // Samples stay in the second-level cache; whole tiles, of which there are a few.
   constexpr std::int64_t kNearFloats = 96 * 1024, kTiles = 24;
   const std::int64_t plane = s.out_h * s.out_w;

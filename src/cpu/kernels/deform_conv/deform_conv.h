@@ -26,7 +26,8 @@ struct DeformConvState {
   std::int64_t vectors, blocks;  ///< output channels of a group in vectors, in near-equal register blocks
   /// [group][block][tap][channel][vectors of the block x lanes], padded with zeros.
   const float* weights;
-  const float* bias;  ///< [group][vectors x lanes], padded
+  const float* bias;       ///< [group][vectors x lanes], padded
+  std::int64_t tap_parts;  ///< taps are multiplied in so many parts; partial sums wait in the output
   /// A task is a strip of `strip` output pixels of an image: samples [pixel][tap][channel] in scratch, then
   /// products.
   std::int64_t strip, strips;

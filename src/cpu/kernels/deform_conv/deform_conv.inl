@@ -59,37 +59,47 @@ inline void sample_strip(const DeformCall& call, std::int64_t begin, std::int64_
     }
 }
 
-/// All filters of a strip of `count` pixels.
+/// Taps [t0, t1) of one block of filters, for a strip of `count` pixels; `w` are the filters of all taps.
+inline void multiply_taps(const DeformConvState& s, const float* x, std::int64_t count, std::int64_t t0, std::int64_t t1,
+                          int vectors, const float* w, Run* runs, Output out) {
+  const std::int64_t all = s.groups * s.channels, pixel = s.kernel_h * s.kernel_w * all;
+  const Cut cut = cut_pixels(count, tile_pixels(kLanes, vectors));
+  // Larger tiles first.
+  for (int larger = 1; larger >= 0; --larger) {
+    const std::int64_t repeat = larger == 1 ? cut.larger : cut.tiles - cut.larger, pixels = cut.size + larger;
+    if (repeat == 0) continue;
+    int n = 0;
+    if (s.groups == 1)
+      runs[n++] = {x + t0 * all, w + t0 * all * vectors * kLanes, (t1 - t0) * all};
+    else
+      for (std::int64_t t = t0; t < t1; ++t) runs[n++] = {x + t * all, w + t * s.channels * vectors * kLanes, s.channels};
+    run_tile(vectors, static_cast<int>(pixels), runs, n, pixel, repeat, out);
+    x += repeat * pixels * pixel;
+    out.dst += repeat * pixels * s.dst_pixel;
+  }
+}
+
+/// All filters of a strip of `count` pixels, some taps at a time, whose filters stay in the second-level cache.
 inline void multiply_strip(const DeformCall& call, const float* samples, std::int64_t count, Run* runs, float* dst) {
   const DeformConvState& s = *call.s;
-  const std::int64_t taps = s.kernel_h * s.kernel_w, all = s.groups * s.channels, products = taps * s.channels;
+  const std::int64_t taps = s.kernel_h * s.kernel_w;
   for (std::int64_t group = 0; group < s.groups; ++group)
     for (std::int64_t block = 0; block < s.blocks; ++block) {
       const std::int64_t v0 = s.vectors * block / s.blocks, v1 = s.vectors * (block + 1) / s.blocks;
       const int vectors = static_cast<int>(v1 - v0);
-      const float* w = s.weights + (group * s.vectors + v0) * kLanes * products;
+      const float* w = s.weights + (group * s.vectors + v0) * kLanes * taps * s.channels;
       Output out{};
       out.bias = s.bias + (group * s.vectors + v0) * kLanes;
       out.dst = dst + group * s.filters + v0 * kLanes;
       out.dst_pixel = s.dst_pixel;
       out.epilogue = &s.epilogue;
-      out.cuts = cut_sums(w, products);
       out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
-      const Cut cut = cut_pixels(count, tile_pixels(kLanes, vectors));
-      const float* x = samples + group * s.channels;
-      // Larger tiles first.
-      for (int larger = 1; larger >= 0; --larger) {
-        const std::int64_t repeat = larger == 1 ? cut.larger : cut.tiles - cut.larger, pixels = cut.size + larger;
-        if (repeat == 0) continue;
-        int n = 0;
-        if (s.groups == 1) {
-          runs[n++] = {x, w, products};
-        } else {
-          for (; n < taps; ++n) runs[n] = {x + n * all, w + n * s.channels * vectors * kLanes, s.channels};
-        }
-        run_tile(vectors, static_cast<int>(pixels), runs, n, taps * all, repeat, out);
-        x += repeat * pixels * taps * all;
-        out.dst += repeat * pixels * s.dst_pixel;
+      for (std::int64_t part = 0; part < s.tap_parts; ++part) {
+        const std::int64_t t0 = taps * part / s.tap_parts, t1 = taps * (part + 1) / s.tap_parts;
+        out.cuts = cut_sums(w + t0 * s.channels * vectors * kLanes, (t1 - t0) * s.channels);
+        out.resume = part > 0;
+        out.partial = part + 1 < s.tap_parts;
+        multiply_taps(s, samples + group * s.channels, count, t0, t1, vectors, w, runs, out);
       }
     }
 }
