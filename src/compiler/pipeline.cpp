@@ -65,7 +65,7 @@ void plain(ir::Graph& graph, const Options&) {
 constexpr std::array kPasses{
     Pass{"set_shapes", true, set_shapes},
     Pass{"inline_branches", true, plain<inline_branches>},
-    Pass{"widen_half", false, plain<widen_half>},
+    Pass{"widen_half", false, plain<widen_half>, true},
     // Before constants are folded, while quantised weights are integers.
     Pass{"expand_quantised", false, plain<expand_quantised>},
     Pass{"keep_bytes", false, plain<keep_bytes>},

@@ -31,7 +31,6 @@ TEST(EinsumAsMatmul, Products) {
       {"bnd,de->bne", {{2, 3, 4}, {4, 5}}},
       {"bnd,hde->bhne", {{2, 3, 4}, {6, 4, 5}}},
       {"abc,cb->a", {{2, 3, 4}, {4, 3}}},  // a vector
-      {"i,i->", {{7}, {7}}},               // a number
       {"...ij,...jk->...ik", {{2, 3, 4, 5}, {2, 3, 5, 6}}},
       {"...ij,...jk->...ik", {{2, 3, 4, 5}, {3, 5, 6}}},  // a batch of one operand alone
       {"xyc,zc->zyx", {{2, 3, 4}, {5, 4}}},
@@ -40,6 +39,17 @@ TEST(EinsumAsMatmul, Products) {
     const ir::Graph g = rewritten(equation, shapes);
     EXPECT_EQ(find(g, "Einsum"), nullptr) << equation;
     EXPECT_NE(find(g, "MatMul"), nullptr) << equation;
+  }
+}
+
+TEST(EinsumAsMatmul, ProductsOfVectors) {
+  for (const auto& [equation, shapes] : std::vector<std::pair<std::string, std::vector<Shape>>>{
+           {"i,i->", {{7}, {7}}},
+           {"bchw,bchw->bhw", {{2, 3, 4, 5}, {2, 3, 4, 5}}},
+           {"bnd,bdn->bn", {{2, 3, 4}, {2, 4, 3}}}}) {
+    const ir::Graph g = rewritten(equation, shapes);
+    EXPECT_EQ(find(g, "Einsum"), nullptr) << equation;
+    EXPECT_EQ(find(g, "MatMul"), nullptr) << equation;
   }
 }
 

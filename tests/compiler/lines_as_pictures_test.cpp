@@ -34,6 +34,13 @@ TEST(LinesAsPictures, Convolutions) {
     }
 }
 
+TEST(LinesAsPictures, ConstantFiltersStayConstant) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 4, 17});
+  const ir::Graph g = apply(lines_as_pictures, m.finish({m.node("Conv", {x, m.random({6, 4, 1})})}));
+  EXPECT_NE(g.constant(find(g, "Conv")->inputs[1]), nullptr);
+}
+
 TEST(LinesAsPictures, Pools) {
   for (const char* op : {"MaxPool", "AveragePool"}) {
     GraphMaker m;

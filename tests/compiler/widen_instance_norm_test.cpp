@@ -73,6 +73,15 @@ TEST(WidenInstanceNorm, NoGroupsOfLinesOrOtherShapes) {
   EXPECT_EQ(count(g, "Reshape"), 8u);
 }
 
+// Of a part of the channels: in groups it stays a step of its own.
+TEST(WidenInstanceNorm, GroupsOfHalfOfTheChannels) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 12, 6, 7});
+  const Id half = m.reshape(instance_norm(m, m.reshape(slice(m, x, 4, 12), {1, 2, 168}), 2), {1, 8, 6, 7});
+  const ir::Graph g = apply(widen_instance_norm, m.finish({joined(m, slice(m, x, 0, 4), half)}));
+  EXPECT_EQ(count(g, "Concat"), 1u);
+}
+
 TEST(WidenInstanceNorm, NotWhereChannelsLackOrAreReadTwice) {
   GraphMaker m;
   const Id x = m.input("x", {1, 6, 6, 6});

@@ -137,6 +137,23 @@ TEST(PlannedExecutor, AgreesOnTransformers) {
   }
 }
 
+// Over several dimensions of what a convolution leaves with its channels last, and with scales that vary over
+// other dimensions than those of a line.
+TEST(PlannedExecutor, AgreesOnLayerNormsOfAllForms) {
+  testing::GraphMaker m;
+  const auto x = m.conv(m.input("x", {1, 3, 4, 6}), 3, 5);
+  const auto norm = [&](ir::ValueId of, const Shape& scale, std::int64_t axis) {
+    return m.node("LayerNormalization", {of, m.random(scale, 0.5f, 2.0f), m.random(scale)}, {{"axis", axis}});
+  };
+  const ir::Graph graph = m.finish({norm(x, {5, 4, 6}, 1), norm(x, {4, 6}, 2), norm(x, {6}, 3),
+                                    norm(x, {4, 1}, 3), norm(x, {5, 1, 1}, 3), norm(x, {1, 1, 1, 6}, -1),
+                                    norm(x, {1}, -1), norm(m.transpose(x, {0, 2, 3, 1}), {5}, -1)});
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (isa > active_isa()) continue;
+    check_model(runtime::make_model(graph), cpu::target(), isa);
+  }
+}
+
 TEST(PlannedExecutor, AgreesOnFakeKernels) {
   for (unsigned seed = 0; seed < kNetworks; ++seed)
     check_network(seed, testing::fake_target(), Isa::portable);
@@ -184,7 +201,10 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
                            "einsum_as_matmul",
                            "widen_half",
                            "lines_as_pictures",
-                           "pointwise_as_matmul"}) {
+                           "pointwise_as_matmul",
+                           "sum_of_stack",
+                           "dynamic_sums",
+                           "widen_instance_norm"}) {
     for (const unsigned seed : {4u, 7u}) {
       SCOPED_TRACE(pass);
       const Model model = runtime::make_model(testing::random_network(seed, seed % 2 == 0));

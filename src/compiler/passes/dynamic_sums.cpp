@@ -208,8 +208,9 @@ class Sums {
     const Shape* shape = known_shape(graph_, bytes);
     if (points == nullptr || shape == nullptr || element_count(*points) > 1 || points->size() > shape->size())
       return std::nullopt;
+    const bool none = element_count(*points) == 0;  // before values are added
     const ValueId real = make.cast(bytes, DType::f32);
-    return element_count(*points) == 0 ? real : make.apply("Sub", {real, make.cast(zero, DType::f32)});
+    return none ? real : make.apply("Sub", {real, make.cast(zero, DType::f32)});
   }
 
   bool only_cast_to_floats(ValueId sums) const {

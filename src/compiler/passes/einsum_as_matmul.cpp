@@ -112,7 +112,8 @@ class Product {
       if (!both && !has(output_, letter)) return false;  // a sum over one operand
       if (both && size(a_, letter) != size(b_, letter)) return false;
     }
-    const ValueId product = l_.summed.empty() ? of_elements() : of_matrices();
+    const bool vectors = element_count(sizes(l_.rows)) == 1 && element_count(sizes(l_.columns)) == 1;
+    const ValueId product = l_.summed.empty() ? of_elements() : vectors ? of_vectors() : of_matrices();
     const std::string order = l_.batch + l_.rows + l_.columns;
     const ValueId apart = reshaped(edit_, index_, node_.name + ":apart", product, sizes(order));
     edit_.replace(index_, turned(edit_, index_, node_.name, {apart, order}, output_));
@@ -142,6 +143,19 @@ class Product {
     const ValueId x = reshaped(edit_, index_, node_.name + ":a", a, wide);
     const ValueId y = reshaped(edit_, index_, node_.name + ":b", b, tall);
     return edit_.insert(index_, Node{node_.name, "Mul", {x, y}, {}, {}});
+  }
+
+  // Many products of two vectors: matrices of one row and one column would be packed for nothing.
+  ValueId of_vectors() {
+    const ValueId a = turned(edit_, index_, node_.name + ":a", a_, l_.batch + l_.rows + l_.summed);
+    const ValueId b = turned(edit_, index_, node_.name + ":b", b_, l_.batch + l_.columns + l_.summed);
+    const Shape lines = joined(sizes(l_.batch), {element_count(sizes(l_.summed))});
+    const ValueId x = reshaped(edit_, index_, node_.name + ":a", a, lines);
+    const ValueId y = reshaped(edit_, index_, node_.name + ":b", b, lines);
+    const ValueId each = edit_.insert(index_, Node{node_.name + ":each", "Mul", {x, y}, {}, {}});
+    const ValueId axis = add_integers(edit_.graph(), node_.name + ":axis", {-1});
+    return edit_.insert(index_,
+                        Node{node_.name, "ReduceSum", {each, axis}, {}, {{"keepdims", std::int64_t{0}}}});
   }
 
   ValueId of_matrices() {

@@ -97,6 +97,9 @@ std::optional<Part> part_of(const Edit& edit, const Source& source) {
     const Shape* whole = known_shape(graph, all);
     if (whole == nullptr || (*whole)[0] != static_cast<std::int64_t>(node.outputs.size()))
       return std::nullopt;
+    for (const ValueId each : node.outputs)
+      if (const Shape* size = known_shape(graph, each); size == nullptr || (*size)[0] != 1)
+        return std::nullopt;
   }
   const std::optional<std::size_t> transpose = edit.producer(all, "Transpose");
   if (!transpose || graph.nodes[*transpose].integers("perm") != Perm{2, 0, 3, 1, 4}) return std::nullopt;

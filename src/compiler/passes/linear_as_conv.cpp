@@ -126,6 +126,18 @@ class Linears {
     emit({name, "Reshape", {grid, add_integers(graph_, name + ":shape", shape)}, {id}, {}});
   }
 
+  /// The weights (in, out) as filters, made once for all layers that share them.
+  ValueId filters_of(ValueId id) {
+    if (const auto found = filters_.find(id); found != filters_.end()) return found->second;
+    const Tensor weights = *graph_.constant(id);
+    const std::int64_t in = weights.dim(0), out = weights.dim(1);
+    std::vector<float> filters(static_cast<std::size_t>(in * out));
+    for (std::int64_t i = 0; i < in; ++i)
+      for (std::int64_t o = 0; o < out; ++o)
+        filters[static_cast<std::size_t>(o * in + i)] = weights.data<float>()[i * out + o];
+    return filters_[id] = add_floats(graph_, graph_.value(id).name, {out, in, 1, 1}, filters);
+  }
+
   bool linear(const Node& node) {
     if (node.op != "MatMul" || node.text("activation", "none") != "none") return false;
     const Tensor* weights = graph_.constant_input(node, 1);
@@ -134,18 +146,13 @@ class Linears {
         integer_weights(*weights) || tokens == nullptr || tokens->size() < 3 ||
         graph_.constant(node.inputs[0]) != nullptr || known_shape(graph_, node.outputs[0]) == nullptr)
       return false;
-    const std::int64_t in = weights->dim(0), out = weights->dim(1);
     // A few vectors times a matrix wait for the matrix, whatever it is called; and where the batch does not
     // come first, it is that which is so short.
     constexpr std::int64_t kFewest = 12;
     if (element_count(*tokens) == 0 || tokens_of_image(*tokens) < kFewest || weights->count() == 0)
       return false;
-    std::vector<float> filters(static_cast<std::size_t>(in * out));
-    for (std::int64_t i = 0; i < in; ++i)
-      for (std::int64_t o = 0; o < out; ++o)
-        filters[static_cast<std::size_t>(o * in + i)] = weights->data<float>()[i * out + o];
     const ValueId x = picture_of(node.inputs[0], grid_for(node.inputs[0]));
-    const ValueId w = add_floats(graph_, graph_.value(node.inputs[1]).name, {out, in, 1, 1}, filters);
+    const ValueId w = filters_of(node.inputs[1]);
     give(node.outputs[0], emit_new({node.name, "Conv", {x, w}, {}, {}}));
     return true;
   }
@@ -210,6 +217,7 @@ class Linears {
 
   ir::Graph& graph_;
   std::map<ValueId, ValueId> pictures_;    // of tokens
+  std::map<ValueId, ValueId> filters_;     // of weights
   std::map<ValueId, std::size_t> makers_;  // nodes so far
 };
 

@@ -56,7 +56,11 @@ bool rewrite(Edit& edit, std::size_t index) {
     const Shape* w = known_shape(graph, node.inputs[1]);
     if (w == nullptr || element_count(*w) == 0) return false;
     const Shape shape = with_row(*w);
-    node.inputs[1] = reshaped(edit, index, node.name + ":filters", node.inputs[1], shape);
+    const Tensor* constant = graph.constant(node.inputs[1]);
+    // Constant filters stay so: passes behind look for them.
+    node.inputs[1] = constant != nullptr
+                         ? graph.add_constant(node.name + ":filters", Tensor(*constant).reshaped(shape))
+                         : reshaped(edit, index, node.name + ":filters", node.inputs[1], shape);
   }
   node.inputs[0] = reshaped(edit, index, node.name + ":row", node.inputs[0], row);
   node.outputs.clear();

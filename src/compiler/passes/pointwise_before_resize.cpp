@@ -143,7 +143,7 @@ std::optional<std::size_t> wide_resize(const Edit& edit, ValueId part, std::int6
   const Shape* large = known_shape(graph, part);
   if (!averages(resize) || small == nullptr || large == nullptr || small->size() != 4 ||
       (*small)[0] != (*large)[0] || (*small)[1] != (*large)[1] || (*small)[1] < kWidePart ||
-      2 * element_count(*small) > element_count(*large))
+      (*small)[1] < channels || 2 * element_count(*small) > element_count(*large))
     return std::nullopt;
   if ((*small)[2] * (*small)[3] == 1) return std::nullopt;  // as good as a bias
   if (resize.has_input(3) && names_channels(resize) && (*small)[1] != channels) return std::nullopt;
@@ -173,6 +173,7 @@ bool rewrite_concat(Edit& edit, std::size_t index) {
   const Node concat = graph.nodes[*source];
   const Tensor filters = *weights;
   const std::int64_t channels = filters.dim(0);
+  if (filters.count() == 0) return false;
   const auto convolved = [&](std::vector<ValueId> parts, const std::vector<std::vector<float>>& rows,
                              const std::string& name, bool with_bias) {
     Node joined = concat;
@@ -196,7 +197,7 @@ bool rewrite_concat(Edit& edit, std::size_t index) {
   std::int64_t begin = 0;
   for (const ValueId id : concat.inputs) {
     const Shape* shape = known_shape(graph, id);
-    if (shape == nullptr || shape->size() != 4) return false;
+    if (shape == nullptr || shape->size() != 4 || (*shape)[1] == 0) return false;
     if (const std::optional<std::size_t> resize = wide_resize(edit, id, channels)) {
       append_columns(filters, begin, (*shape)[1], moved.emplace_back(*resize, none).second);
     } else {

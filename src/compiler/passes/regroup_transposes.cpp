@@ -35,7 +35,7 @@ ValueId turned(Edit& edit, std::size_t position, const std::string& name, ValueI
 // Whether `picture` is (N, C, H, W) and `flat` (N, C, HW).
 bool flattens(const Shape* picture, const Shape* flat) {
   return picture != nullptr && flat != nullptr && picture->size() == 4 && flat->size() == 3 &&
-         (*picture)[0] == (*flat)[0] && (*picture)[1] == (*flat)[1] &&
+         element_count(*flat) > 0 && (*picture)[0] == (*flat)[0] && (*picture)[1] == (*flat)[1] &&
          (*picture)[2] * (*picture)[3] == (*flat)[2];
 }
 

@@ -45,7 +45,8 @@ bool rewrite(Edit& edit, std::size_t index) {
     maps.push_back(unstacked(edit, part));
   }
   const Shape* shape = known_shape(graph, maps[0]);
-  if (shape == nullptr || std::any_of(maps.begin(), maps.end(), [&](ValueId map) {
+  if (shape == nullptr || element_count(*shape) == 0 ||
+      std::any_of(maps.begin(), maps.end(), [&](ValueId map) {
         const Shape* other = known_shape(graph, map);
         return other == nullptr || *other != *shape;
       }))

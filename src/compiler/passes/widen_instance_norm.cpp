@@ -53,6 +53,9 @@ bool join_channels(Edit& edit, std::size_t index) {
   const std::optional<std::size_t> source = edit.producer(concat.inputs[1], "InstanceNormalization");
   if (!source || !edit.uses().single(concat.inputs[1])) return false;
   const Node instance = graph.nodes[*source];
+  // Groups are counted over all channels.
+  for (const char* what : {"groups", "first_channel", "activation"})
+    if (instance.has(what)) return false;
   const std::optional<std::size_t> batch = edit.producer(concat.inputs[0], "BatchNormalization");
   if (batch && (!edit.uses().single(concat.inputs[0]) || graph.nodes[*batch].outputs.size() != 1))
     return false;

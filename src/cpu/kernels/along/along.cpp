@@ -291,7 +291,7 @@ const char* can_run_top(const KernelQuery& query) {
     return "indices of another type";
   const std::optional<std::size_t> axis = axis_from(query.node.integer("axis", -1), query.inputs[0].rank());
   if (!axis) return "no such axis";
-  constexpr std::int64_t kMost = std::int64_t{1} << 26;  // 1 GB of scratch
+  constexpr std::int64_t kMost = std::int64_t{1} << 22;  // 50 MB of scratch a thread
   return query.inputs[0].dims[*axis] > kMost ? "the axis is too long" : nullptr;
 }
 

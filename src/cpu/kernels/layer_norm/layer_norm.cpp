@@ -2,6 +2,7 @@
 #include "cpu/kernels/layer_norm/layer_norm.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -29,10 +30,24 @@ std::vector<bool> axes_of(const KernelQuery& query) {
   return axes;
 }
 
-/// Whether the operand has `count` elements, one after the other: those of the last dimensions.
-bool is_row(const TensorDesc& desc, std::int64_t count) {
-  return desc.dtype == DType::f32 && desc.count() == count &&
+/// Whether the operand is a row of the dimensions `line`, one element after the other; ones may stand in
+/// front.
+bool is_row(const TensorDesc& desc, const Shape& line) {
+  if (desc.dtype != DType::f32 || desc.rank() < line.size() || desc.count() != element_count(line))
+    return false;
+  return std::equal(line.rbegin(), line.rend(), desc.dims.rbegin()) &&
          compiler::dense_strides(desc.dims, compiler::Layout::plain) == desc.strides;
+}
+
+/// Whether the dimensions of a line lie in memory in their order.
+bool in_order(const TensorDesc& desc, const std::vector<bool>& axes) {
+  std::int64_t outer = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    if (!axes[d] || desc.dims[d] <= 1) continue;
+    if (desc.strides[d] > outer) return false;
+    outer = desc.strides[d];
+  }
+  return true;
 }
 
 const char* describe(const KernelQuery& query, LinesView& view) {
@@ -44,13 +59,17 @@ const char* describe(const KernelQuery& query, LinesView& view) {
   if (query.inputs[0].rank() == 0) return "a scalar";
   const std::vector<bool> axes = axes_of(query);
   if (const char* why = describe_lines(query.inputs[0], query.outputs[0], axes, true, view)) return why;
+  if (!in_order(query.inputs[0], axes) || !in_order(query.outputs[0], axes))
+    return "elements of a line lie in another order";
   const LinesDim& line = view.line[LinesView::kDims - 1];
   if (view.line_count != line.size) return "the axes lie apart in memory";
   if (view.inner > 1 || (line.size > 1 && (line.src_step != 1 || line.dst_step != 1)))
     return "elements of a line are not neighbours";
+  Shape dims;
+  for (std::size_t d = 0; d < axes.size(); ++d)
+    if (axes[d]) dims.push_back(query.inputs[0].dims[d]);
   for (std::size_t i = 1; i < query.inputs.size(); ++i)
-    if (query.inputs[i].present && !is_row(query.inputs[i], view.line_count))
-      return "scale or bias is no row of values";
+    if (query.inputs[i].present && !is_row(query.inputs[i], dims)) return "scale or bias is no row of values";
   return nullptr;
 }
 

@@ -264,7 +264,7 @@ inline void remainder_row(const Row& row) {
   const auto* x = reinterpret_cast<const float*>(row.from[0]);
   const auto* z = reinterpret_cast<const float*>(row.from[1]);
   auto* y = reinterpret_cast<float*>(row.to);
-  float a[kPiece], b[kPiece], result[kPiece];
+  float a[kPiece], b[kPiece], result[kPiece] = {};
   for (int k = 0; k < kPiece; ++k) a[k] = b[k] = 1;
   for (std::int64_t i = 0; i < row.n; i += kPiece) {
     const int m = row.n - i < kPiece ? static_cast<int>(row.n - i) : kPiece;
