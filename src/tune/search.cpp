@@ -73,18 +73,21 @@ class Searcher {
 
  private:
   static constexpr double kProofShare = 0.35;
-  static constexpr double kGiveUpShare = 0.45;  ///< of what is left, at least
+  static constexpr double kGiveUpShare = 0.6;  ///< of what is left, at least
   static constexpr std::size_t kGiveUpPasses = 5;
-  static constexpr double kFarFaster = 1.15;  ///< so much that two passes are enough
+  /// So much that two passes are enough, and what they may be on the average where the machine was disturbed.
+  static constexpr double kFarFaster = 1.15, kFarFasterOnAverage = 1.4;
 
   double elapsed() const { return now_() - start_; }
 
   /// Whether a run of `frames` frames, if it takes as long as those before, ends before `until`.
   bool affordable(const Contender& contender, std::int64_t frames, double until) const {
-    double cost = contender.cost_frames > 0 ? contender.cost * static_cast<double>(frames) /
-                                                  static_cast<double>(contender.cost_frames)
-                                            : slowest_frame_ * static_cast<double>(frames);
-    return elapsed() + cost <= until;
+    return elapsed() + frame_cost(contender) * static_cast<double>(frames) <= until;
+  }
+  /// Seconds a frame of its last run, or else of the slowest run of all.
+  double frame_cost(const Contender& contender) const {
+    return contender.cost_frames > 0 ? contender.cost / static_cast<double>(contender.cost_frames)
+                                     : slowest_frame_;
   }
 
   Measured timed(const Settings& settings, std::int64_t frames, double until, Contender& contender) {
@@ -94,7 +97,11 @@ class Searcher {
     contender.cost_frames = frames;
     contender.frames += frames;
     frames_ += frames;
-    slowest_frame_ = std::max(slowest_frame_, contender.cost / static_cast<double>(frames));
+    // The first run of all compiles, and the next ones do not: half of its frames' time is what they may take
+    // on top.
+    const bool first = frames_ == frames && measured.seconds > 0;
+    slowest_frame_ = std::max(slowest_frame_,
+                              first ? 1.5 * measured.seconds : contender.cost / static_cast<double>(frames));
     return measured;
   }
 
@@ -183,12 +190,13 @@ class Searcher {
     const auto least = static_cast<std::size_t>(options_.least_passes);
     const auto most = static_cast<std::size_t>(options_.most_passes);
     while (ratios.size() < most) {
+      // Once both have run, as they did.
+      const double frame = frame_cost(contenders[0]) + frame_cost(contenders[1]);
       // Fewer frames rather than no proof.
       const auto open = static_cast<double>(least - std::min(ratios.size(), least - 1));
-      while (frames > options_.first_frames &&
-             elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) * open > until)
+      while (frames > options_.first_frames && elapsed() + frame * static_cast<double>(frames) * open > until)
         frames = std::max(options_.first_frames, frames / 2);
-      if (elapsed() + 2 * slowest_frame_ * static_cast<double>(frames) > until) {
+      if (elapsed() + frame * static_cast<double>(frames) > until) {
         duel.cut_short = true;
         break;
       }
@@ -209,7 +217,11 @@ class Searcher {
   }
 
   static bool far_faster(const std::vector<double>& ratios) {
-    return ratios.size() > 1 && *std::min_element(ratios.begin(), ratios.end()) > kFarFaster;
+    if (ratios.size() < 2) return false;
+    const double least = *std::min_element(ratios.begin(), ratios.end());
+    const double mean =
+        std::accumulate(ratios.begin(), ratios.end(), 0.0) / static_cast<double>(ratios.size());
+    return least > kFarFaster || (least > 1 && mean > kFarFasterOnAverage);
   }
   static std::size_t wins_of(const std::vector<double>& ratios) {
     return static_cast<std::size_t>(
