@@ -164,6 +164,22 @@ std::optional<std::vector<float>> per_axis_constant(const ir::Graph& graph, Valu
   return std::vector<float>(values.begin(), values.end());
 }
 
+ir::ValueId insert_reshape(Edit& edit, std::size_t position, const std::string& name, ir::ValueId x,
+                           const Shape& shape) {
+  if (const Shape* known = known_shape(edit.graph(), x); known != nullptr && *known == shape) return x;
+  const ir::ValueId target = add_integers(edit.graph(), name + ":shape", shape);
+  ir::Node node{name, "Reshape", {x, target}, {}, {}};
+  // A dimension of 0 is meant, and not that of x.
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) node.attributes["allowzero"] = std::int64_t{1};
+  return edit.insert(position, std::move(node));
+}
+
+ir::ValueId insert_transpose(Edit& edit, std::size_t position, const std::string& name, ir::ValueId x,
+                             const std::vector<std::int64_t>& perm) {
+  if (std::is_sorted(perm.begin(), perm.end())) return x;
+  return edit.insert(position, ir::Node{name, "Transpose", {x}, {}, {{"perm", perm}}});
+}
+
 ValueId add_integers(ir::Graph& graph, const std::string& name, const std::vector<std::int64_t>& values) {
   return graph.add_constant(
       name, Tensor::of<std::int64_t>({static_cast<std::int64_t>(values.size())}, std::span(values)));

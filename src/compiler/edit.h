@@ -77,6 +77,12 @@ std::optional<std::vector<std::int64_t>> integer_constant(const ir::Graph& graph
 /// that axis.
 std::optional<std::vector<float>> per_axis_constant(const ir::Graph& graph, ir::ValueId id,
                                                     const Shape& shape, std::size_t axis);
+/// Puts a Reshape to `shape`, or a Transpose, of x in front of node `position`. x is what they make where
+/// that is what it is already.
+ir::ValueId insert_reshape(Edit& edit, std::size_t position, const std::string& name, ir::ValueId x,
+                           const Shape& shape);
+ir::ValueId insert_transpose(Edit& edit, std::size_t position, const std::string& name, ir::ValueId x,
+                             const std::vector<std::int64_t>& perm);
 ir::ValueId add_integers(ir::Graph& graph, const std::string& name, const std::vector<std::int64_t>& values);
 ir::ValueId add_floats(ir::Graph& graph, const std::string& name, Shape shape,
                        const std::vector<float>& values);

@@ -145,12 +145,6 @@ bool rewrite_constant_operand(Edit& edit, std::size_t index) {
   return true;
 }
 
-ValueId insert_reshape(Edit& edit, std::size_t position, const std::string& name, ValueId x,
-                       const Shape& shape) {
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name, "Reshape", {x, target}, {}, {}});
-}
-
 // Everything that keeps row-major order is a Reshape with an explicit target, and two in a row are one.
 bool reshape_explicitly(Edit& edit, std::size_t index) {
   const Node& node = edit.graph().nodes[index];

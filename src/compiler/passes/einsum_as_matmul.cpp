@@ -75,14 +75,7 @@ ValueId turned(Edit& edit, std::size_t position, const std::string& name, const 
                const std::string& order) {
   std::vector<std::int64_t> perm;
   for (const char letter : order) perm.push_back(static_cast<std::int64_t>(x.letters.find(letter)));
-  if (std::is_sorted(perm.begin(), perm.end())) return x.id;
-  return edit.insert(position, Node{name + ":turned", "Transpose", {x.id}, {}, {{"perm", perm}}});
-}
-
-ValueId reshaped(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Shape& shape) {
-  if (*known_shape(edit.graph(), x) == shape) return x;
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name + ":shaped", "Reshape", {x, target}, {}, {}});
+  return insert_transpose(edit, position, name + ":turned", x.id, perm);
 }
 
 // What a letter is to a product of two.
@@ -115,7 +108,7 @@ class Product {
     const bool vectors = element_count(sizes(l_.rows)) == 1 && element_count(sizes(l_.columns)) == 1;
     const ValueId product = l_.summed.empty() ? of_elements() : vectors ? of_vectors() : of_matrices();
     const std::string order = l_.batch + l_.rows + l_.columns;
-    const ValueId apart = reshaped(edit_, index_, node_.name + ":apart", product, sizes(order));
+    const ValueId apart = insert_reshape(edit_, index_, node_.name + ":apart", product, sizes(order));
     edit_.replace(index_, turned(edit_, index_, node_.name, {apart, order}, output_));
     return true;
   }
@@ -140,8 +133,8 @@ class Product {
     const Shape ones(l_.columns.size(), 1), more_ones(l_.rows.size(), 1);
     const Shape wide = joined(sizes(l_.batch + l_.rows), ones);
     const Shape tall = joined(joined(sizes(l_.batch), more_ones), sizes(l_.columns));
-    const ValueId x = reshaped(edit_, index_, node_.name + ":a", a, wide);
-    const ValueId y = reshaped(edit_, index_, node_.name + ":b", b, tall);
+    const ValueId x = insert_reshape(edit_, index_, node_.name + ":a", a, wide);
+    const ValueId y = insert_reshape(edit_, index_, node_.name + ":b", b, tall);
     return edit_.insert(index_, Node{node_.name, "Mul", {x, y}, {}, {}});
   }
 
@@ -150,8 +143,8 @@ class Product {
     const ValueId a = turned(edit_, index_, node_.name + ":a", a_, l_.batch + l_.rows + l_.summed);
     const ValueId b = turned(edit_, index_, node_.name + ":b", b_, l_.batch + l_.columns + l_.summed);
     const Shape lines = joined(sizes(l_.batch), {element_count(sizes(l_.summed))});
-    const ValueId x = reshaped(edit_, index_, node_.name + ":a", a, lines);
-    const ValueId y = reshaped(edit_, index_, node_.name + ":b", b, lines);
+    const ValueId x = insert_reshape(edit_, index_, node_.name + ":a", a, lines);
+    const ValueId y = insert_reshape(edit_, index_, node_.name + ":b", b, lines);
     const ValueId each = edit_.insert(index_, Node{node_.name + ":each", "Mul", {x, y}, {}, {}});
     const ValueId axis = add_integers(edit_.graph(), node_.name + ":axis", {-1});
     return edit_.insert(index_,
@@ -166,9 +159,9 @@ class Product {
     // Without a batch rows keep their dimensions: one matrix for all of them.
     const Shape of_rows = l_.batch.empty() && !l_.rows.empty() ? sizes(l_.rows) : Shape{rows};
     const Shape left = joined(joined(sizes(l_.batch), of_rows), {depth});
-    const ValueId x = reshaped(edit_, index_, node_.name + ":a", a, left);
+    const ValueId x = insert_reshape(edit_, index_, node_.name + ":a", a, left);
     const ValueId y =
-        reshaped(edit_, index_, node_.name + ":b", b, joined(sizes(l_.batch), {depth, columns}));
+        insert_reshape(edit_, index_, node_.name + ":b", b, joined(sizes(l_.batch), {depth, columns}));
     return edit_.insert(index_, Node{node_.name, "MatMul", {x, y}, {}, {}});
   }
 

@@ -29,15 +29,6 @@ ValueId without_scale(const Edit& edit, ValueId id, float& scale) {
   return id;
 }
 
-ValueId reshaped(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Shape& shape) {
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name, "Reshape", {x, target}, {}, {}});
-}
-
-ValueId turned(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Perm& perm) {
-  return edit.insert(position, Node{name, "Transpose", {x}, {}, {{"perm", perm}}});
-}
-
 // (batch, heads, length, size) as what it was made from: a value and the order in which its dimensions come.
 struct Source {
   ValueId id;
@@ -197,7 +188,7 @@ bool fuse(Edit& edit, std::size_t index) {
     ValueId id = source->id;
     if (packed) {
       const Part& part = *parts[at];
-      id = reshaped(edit, index, part_name, part.grid, part.tokens);
+      id = insert_reshape(edit, index, part_name, part.grid, part.tokens);
       const std::int64_t width =
           heads * (at == 2 ? result[3]
                            : (*known_shape(graph, match->q.id))[static_cast<std::size_t>(match->q.perm[3])]);
@@ -210,7 +201,7 @@ bool fuse(Edit& edit, std::size_t index) {
                                      {},
                                      {}});
     } else if (!std::is_sorted(source->perm.begin(), source->perm.end())) {
-      id = turned(edit, index, part_name, id, source->perm);
+      id = insert_transpose(edit, index, part_name, id, source->perm);
     }
     node.inputs.push_back(id);
     ++at;
@@ -219,8 +210,8 @@ bool fuse(Edit& edit, std::size_t index) {
   if (packed) node.attributes["q_num_heads"] = node.attributes["kv_num_heads"] = heads;
   ValueId made = edit.insert(index, std::move(node));
   if (packed) {
-    made = reshaped(edit, index, name + ":heads", made, {result[0], result[2], result[1], result[3]});
-    made = turned(edit, index, name + ":turned", made, {0, 2, 1, 3});
+    made = insert_reshape(edit, index, name + ":heads", made, {result[0], result[2], result[1], result[3]});
+    made = insert_transpose(edit, index, name + ":turned", made, {0, 2, 1, 3});
   }
   edit.replace(index, made);
   for (const std::size_t n : match->inner) edit.remove(n);

@@ -12,11 +12,6 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
-ValueId reshaped(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Shape& shape) {
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name, "Reshape", {x, target}, {}, {}});
-}
-
 Shape with_row(Shape shape) {
   shape.insert(shape.begin() + 2, 1);
   return shape;
@@ -60,13 +55,13 @@ bool rewrite(Edit& edit, std::size_t index) {
     // Constant filters stay so: passes behind look for them.
     node.inputs[1] = constant != nullptr
                          ? graph.add_constant(node.name + ":filters", Tensor(*constant).reshaped(shape))
-                         : reshaped(edit, index, node.name + ":filters", node.inputs[1], shape);
+                         : insert_reshape(edit, index, node.name + ":filters", node.inputs[1], shape);
   }
-  node.inputs[0] = reshaped(edit, index, node.name + ":row", node.inputs[0], row);
+  node.inputs[0] = insert_reshape(edit, index, node.name + ":row", node.inputs[0], row);
   node.outputs.clear();
   const std::string name = node.name;
   const ValueId made = edit.insert(index, std::move(node));
-  edit.replace(index, reshaped(edit, index, name + ":line", made, result));
+  edit.replace(index, insert_reshape(edit, index, name + ":line", made, result));
   return true;
 }
 

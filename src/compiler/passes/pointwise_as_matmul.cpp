@@ -16,11 +16,6 @@ bool all_are(const std::vector<std::int64_t>& values, std::int64_t value) {
   return std::all_of(values.begin(), values.end(), [&](std::int64_t v) { return v == value; });
 }
 
-ValueId reshaped(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Shape& shape) {
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name, "Reshape", {x, target}, {}, {}});
-}
-
 bool rewrite(Edit& edit, std::size_t index) {
   const ir::Graph& graph = edit.graph();
   const Node node = graph.nodes[index];
@@ -38,15 +33,16 @@ bool rewrite(Edit& edit, std::size_t index) {
   const std::int64_t groups = node.integer("group", 1), channels = (*w)[1], filters = (*w)[0] / groups,
                      batch = (*x)[0], pixels = element_count(*x) / (batch * channels * groups);
   const ValueId left =
-      reshaped(edit, index, node.name + ":filters", node.inputs[1], {1, groups, filters, channels});
+      insert_reshape(edit, index, node.name + ":filters", node.inputs[1], {1, groups, filters, channels});
   const ValueId right =
-      reshaped(edit, index, node.name + ":pixels", node.inputs[0], {batch, groups, channels, pixels});
+      insert_reshape(edit, index, node.name + ":pixels", node.inputs[0], {batch, groups, channels, pixels});
   ValueId made = edit.insert(index, Node{node.name, "MatMul", {left, right}, {}, {}});
   if (node.has_input(2)) {
-    const ValueId bias = reshaped(edit, index, node.name + ":bias", node.inputs[2], {1, groups, filters, 1});
+    const ValueId bias =
+        insert_reshape(edit, index, node.name + ":bias", node.inputs[2], {1, groups, filters, 1});
     made = edit.insert(index, Node{node.name + ":sum", "Add", {made, bias}, {}, {}});
   }
-  edit.replace(index, reshaped(edit, index, node.name + ":result", made, result));
+  edit.replace(index, insert_reshape(edit, index, node.name + ":result", made, result));
   return true;
 }
 

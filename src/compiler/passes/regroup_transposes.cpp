@@ -23,15 +23,6 @@ bool swaps_last(const Perm& order, const Shape& dims) {
   return left == expected;
 }
 
-ValueId reshaped(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Shape& shape) {
-  const ValueId target = add_integers(edit.graph(), name + ":shape", shape);
-  return edit.insert(position, Node{name, "Reshape", {x, target}, {}, {}});
-}
-
-ValueId turned(Edit& edit, std::size_t position, const std::string& name, ValueId x, const Perm& perm) {
-  return edit.insert(position, Node{name, "Transpose", {x}, {}, {{"perm", perm}}});
-}
-
 // Whether `picture` is (N, C, H, W) and `flat` (N, C, HW).
 bool flattens(const Shape* picture, const Shape* flat) {
   return picture != nullptr && flat != nullptr && picture->size() == 4 && flat->size() == 3 &&
@@ -55,8 +46,8 @@ bool flatten_last(Edit& edit, std::size_t index) {
     return false;
   const std::string name = node.name;
   const Shape shape = *result;
-  const ValueId last = turned(edit, index, name, picture, {0, 2, 3, 1});
-  edit.replace(index, reshaped(edit, index, name + ":flat", last, shape));
+  const ValueId last = insert_transpose(edit, index, name, picture, {0, 2, 3, 1});
+  edit.replace(index, insert_reshape(edit, index, name + ":flat", last, shape));
   return true;
 }
 
@@ -79,8 +70,8 @@ bool picture_first(Edit& edit, std::size_t index) {
   if (!swaps_last(becomes, *flat)) return false;
   const std::string name = node.name;
   const Shape grid{(*picture)[0], (*picture)[2], (*picture)[3], (*picture)[1]};
-  const ValueId tokens = reshaped(edit, index, name + ":grid", turn.inputs[0], grid);
-  edit.replace(index, turned(edit, index, name, tokens, {0, 3, 1, 2}));
+  const ValueId tokens = insert_reshape(edit, index, name + ":grid", turn.inputs[0], grid);
+  edit.replace(index, insert_transpose(edit, index, name, tokens, {0, 3, 1, 2}));
   return true;
 }
 
