@@ -9,6 +9,7 @@
 #include "cpu/kernels/conv_bf16/conv_bf16.h"
 #include "cpu/kernels/conv_bytes/conv_bytes.h"
 #include "cpu/kernels/conv_few/conv_few.h"
+#include "cpu/kernels/conv_stem/conv_stem.h"
 #include "cpu/kernels/conv_transpose/conv_transpose.h"
 #include "cpu/kernels/conv_transpose_bf16/conv_transpose_bf16.h"
 #include "cpu/kernels/deform_conv/deform_conv.h"
@@ -61,6 +62,7 @@ constexpr Emulation kEmulations[] = {
     {"depthwise.avx512.int8", emulated::depthwise_bytes},
     {"conv.few.avx512.fp32", emulated::conv_few},
     {"conv.few.avx512.bf16", emulated::conv_few},
+    {"conv.stem.avx512.fp32", emulated::conv_stem},
     {"conv.pointwise.avx512.fp32", emulated::conv_pointwise},
     {"conv.pointwise.avx512.bf16", emulated::conv_pointwise},
     {"conv.single.avx512.fp32", emulated::conv_single},

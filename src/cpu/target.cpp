@@ -25,6 +25,7 @@ class CpuTarget final : public compiler::Target {
         conv_kernels(),
         conv_bf16_kernels(),
         conv_few_kernels(),
+        conv_stem_kernels(),
         conv_bytes_kernels(),
         depthwise_bytes_kernels(),
         pointwise_kernels(),

@@ -195,6 +195,42 @@ TEST(Conv, Planes) {
                 .dst_gap = 1});
 }
 
+// Windows of pictures of few channels, of every form that is compiled, at every way in which tiles meet the
+// ends of a row.
+TEST(Conv, Stems) {
+  const auto stem = [](ConvCase c) {
+    const std::vector<std::string> ran = check_conv_kernels(c);
+    EXPECT_THAT(ran, ::testing::Contains("conv.stem.avx512.fp32.emulated")) << describe(c);
+    if (c.planar && c.kernel_w == 3) {
+      EXPECT_THAT(ran, ::testing::Contains("conv.stem.portable.fp32")) << describe(c);
+    }
+  };
+  for (bool planar : {true, false})
+    for (std::int64_t kernel : {3, 5, 7})
+      for (std::int64_t stride : {1, 2, 4}) {
+        if (stride == 4 && kernel != 7) continue;
+        if (!planar && (kernel != 3 || stride == 4)) continue;
+        ConvCase c{.channels = 3,
+                   .kernel_h = kernel,
+                   .kernel_w = kernel,
+                   .stride_h = stride,
+                   .stride_w = stride,
+                   .planar = planar};
+        for (std::int64_t w = 11 * stride + kernel; w <= 36 * stride + kernel; w += 1 + w % 3) {
+          c.filters = 1 + w % 40, c.in_h = 1 + w % 9, c.in_w = w;
+          c.pads = {w % kernel, w % 3 == 0 ? 0 : kernel / 2, kernel - 1, (w + 1) % kernel};
+          c.activation = w % 2 == 0 ? "hard_swish" : "none", c.bias = w % 5 != 0;
+          stem(c);
+        }
+        c.batch = 2, c.filters = 16, c.in_h = 41, c.in_w = 30 * stride;
+        c.pads = {kernel / 2, kernel / 2, kernel / 2, kernel / 2};
+        c.src_gap = planar ? 3 : 0, c.dst_gap = 5, c.activation = "sigmoid";
+        stem(c);
+        c.in_h = 3, c.in_w = 12 * stride, c.pads = {4, 9, 6, 14};  // windows wholly in the padding
+        stem(c);
+      }
+}
+
 TEST(Conv, Groups) {
   for (std::int64_t groups : {2, 3, 4})
     for (std::int64_t per_group : {1, 3, 8, 17})

@@ -12,6 +12,7 @@ std::span<const compiler::KernelDesc> attention_kernels();
 std::span<const compiler::KernelDesc> conv_kernels();
 std::span<const compiler::KernelDesc> conv_bf16_kernels();
 std::span<const compiler::KernelDesc> conv_few_kernels();
+std::span<const compiler::KernelDesc> conv_stem_kernels();
 std::span<const compiler::KernelDesc> deform_conv_kernels();
 std::span<const compiler::KernelDesc> grid_sample_kernels();
 std::span<const compiler::KernelDesc> instance_norm_kernels();

@@ -1,0 +1,12 @@
+#include "cpu/kernels/conv_stem/conv_stem.h"
+#include "cpu/kernels/tile/tile.h"
+#include "cpu/simd/avx512_emulated.h"
+
+namespace saccade::cpu::avx512_emulated {
+namespace {
+#include "cpu/kernels/conv_stem/conv_stem.inl"
+}  // namespace
+
+void conv_stem(const compiler::KernelArgs& args) noexcept { run_conv_stem(args); }
+
+}  // namespace saccade::cpu::avx512_emulated
