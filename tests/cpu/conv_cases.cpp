@@ -123,6 +123,13 @@ std::vector<Case> conv_cases() {
   cases.push_back(conv("single pixel", "Conv", {2, 40, 1, 1}, 75, pointwise));
   cases.push_back(conv("doubling 2x2 to one filter", "ConvTranspose", {2, 16, 9, 13}, 1, doubling));
   cases.push_back(conv("few filters", "Conv", {2, 21, 9, 27}, 2, three));
+  for (std::int64_t channels : {1, 3}) {
+    Case stem = conv("halving 3x3 of a picture of " + std::to_string(channels) + " channels", "Conv",
+                     {2, channels, 21, 77}, 18, halving);
+    stem.attributes["activation"] = std::string("silu");
+    stem.batched = {0};
+    cases.push_back(stem);
+  }
   cases.push_back(conv("groups", "Conv", {1, 24, 10, 11}, 36, three, 4));
   Case fused = conv("residual and activation in slices", "Conv", {2, 16, 12, 9}, 16, three);
   fused.attributes["activation"] = std::string("hard_swish");

@@ -223,6 +223,48 @@ void tile(const ScatteredRun* runs, int count, std::int64_t, std::int64_t, const
   finish_tile<M, N>(c, out, out.dst);
 }
 
+/// Channels of a pixel whose filters, a vector for each, stay in registers from tile to tile.
+inline constexpr int kHeldChannels = 16;
+
+/// M pixels of kHeldChannels channels that follow each other in memory.
+template <int M>
+[[gnu::always_inline]] inline void held_tile(const Vec (&w)[kHeldChannels], const float* x, const float* residual, float* dst,
+                                             const Output& out) {
+  Vec c[M][1];
+  start_tile<M, 1>(c, out, residual, dst);
+#pragma GCC unroll 16
+  for (int k = 0; k < kHeldChannels; ++k)
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) c[m][0] = fma(broadcast(x[m * kHeldChannels + k]), w[k], c[m][0]);
+  finish_tile<M, 1>(c, out, dst);
+}
+
+/// `pixels` pixels of kHeldChannels channels, densely packed. Between products there is nothing else to do, which takes a fifth off
+/// the time of the tiles above.
+inline void run_held(const Run& run, std::int64_t pixels, const Output& out) {
+  Vec w[kHeldChannels];
+#pragma GCC unroll 16
+  for (int k = 0; k < kHeldChannels; ++k) w[k] = load(run.w + k * kLanes);
+  const float* x = run.x;
+  const float* residual = out.residual;
+  float* dst = out.dst;
+  const auto walk = [&]<int kPixels>() __attribute__((always_inline)) {
+    for (; pixels >= kPixels; pixels -= kPixels) {
+      held_tile<kPixels>(w, x, residual, dst, out);
+      x += kPixels * kHeldChannels;
+      dst += kPixels * out.dst_pixel;
+      if (residual != nullptr) residual += kPixels * out.residual_pixel;
+    }
+  };
+  walk.template operator()<8>();
+  walk.template operator()<1>();
+}
+
+/// Whether run_held can do these tiles.
+inline bool holds_filters(int vectors, const Run* runs, int count, std::int64_t pixel, const Output& out) {
+  return vectors == 1 && count == 1 && runs->length == kHeldChannels && pixel == kHeldChannels && !out.resume;
+}
+
 template <int N, int M, class R>
 void run_tile_of(int pixels, const R* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
   if constexpr (M > 1) {
@@ -236,6 +278,12 @@ void run_tile_of(int pixels, const R* runs, int count, std::int64_t pixel, std::
 
 template <class R>
 void choose_tile(int vectors, int pixels, const R* runs, int count, std::int64_t pixel, std::int64_t repeat, const Output& out) {
+  if constexpr (kLanes == 16 && __is_same(R, Run)) {  // 32 registers hold 16 filters and 8 sums
+    if (holds_filters(vectors, runs, count, pixel, out)) {
+      run_held(*runs, pixels * repeat, out);
+      return;
+    }
+  }
   switch (vectors) {
     case 1: run_tile_of<1, tile_pixels(kLanes, 1)>(pixels, runs, count, pixel, repeat, out); break;
     case 2: run_tile_of<2, tile_pixels(kLanes, 2)>(pixels, runs, count, pixel, repeat, out); break;
