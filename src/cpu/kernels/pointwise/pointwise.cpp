@@ -73,12 +73,19 @@ double cost_single(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (20 + products / (0.5 * multiply_adds_per_ns(kIsa)));
 }
 
+// Which filter lies in a lane, or one beyond the last.
+std::int64_t filter_of_lane(std::int64_t lane, std::int64_t filters, bool twice, int lanes) {
+  return twice && lane >= filters ? lane - lanes / 2 : lane;
+}
+
 void pack(const ConvQuery& q, int lanes, const PointwiseState& s, float* out) {
   for (std::int64_t b = 0; b < s.blocks; ++b) {
     const std::int64_t f0 = s.vectors * b / s.blocks * lanes, f1 = s.vectors * (b + 1) / s.blocks * lanes;
     for (std::int64_t c = 0; c < q.channels; ++c)
-      for (std::int64_t f = f0; f < f1; ++f, ++out)
+      for (std::int64_t lane = f0; lane < f1; ++lane, ++out) {
+        const std::int64_t f = filter_of_lane(lane, q.filters, s.twice, lanes);
         if (f < q.filters) *out = q.weights[f * q.channels + c];
+      }
   }
 }
 
@@ -97,10 +104,14 @@ std::shared_ptr<Packed> prepare_both(const KernelQuery& query, int width, std::i
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + width - 1) / width;
   s.blocks = blocks;
+  s.twice = holds_twice(width, q.filters);
   packed->weights = PackedFloats::packed(query, static_cast<std::size_t>(s.vectors * width * q.channels),
                                          [&](PackedFloats& weights) { pack(q, width, s, weights.data()); });
   packed->bias = PackedFloats(static_cast<std::size_t>(s.vectors * width));
-  if (q.bias != nullptr) std::copy_n(q.bias, q.filters, packed->bias.data());
+  for (std::int64_t lane = 0; lane < s.vectors * width && q.bias != nullptr; ++lane) {
+    const std::int64_t f = filter_of_lane(lane, q.filters, s.twice, width);
+    if (f < q.filters) packed->bias[static_cast<std::size_t>(lane)] = q.bias[f];
+  }
   s.weight_count = static_cast<std::int64_t>(packed->weights.size());
   s.weights = packed->weights.data(), s.bias = packed->bias.data();
   return packed;

@@ -26,8 +26,10 @@ struct PointwiseState {
 
   std::int64_t vectors, blocks;  ///< filters in vectors, cut into near-equal register blocks
   std::int64_t chunk;            ///< channels accumulated at a time, so that a block's filters stay near
-  /// [block][channel][vectors of the block x lanes], padded with zeros.
+  /// [block][channel][vectors of the block x lanes], padded with zeros, or (`twice`) the last vector's
+  /// filters and bias once more in its upper half.
   const float* weights;
+  bool twice;
   std::int64_t weight_count;
   const float* bias;  ///< padded
 

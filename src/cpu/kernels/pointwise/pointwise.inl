@@ -21,6 +21,7 @@ inline void multiply_pixels(const PointwiseState& s, const float* weights, const
       out.cuts = cut_sums(run.w, s.channels);
       out.bias = s.bias + filter;
       out.tail = static_cast<int>(smaller(kLanes, s.filters - (v1 - 1) * kLanes));
+      out.twice = s.twice && v1 == s.vectors;
       std::int64_t dst_at = p0 * s.dst_pixel + filter, residual_at = p0 * s.residual_pixel + filter;
       const std::int64_t done = cut.larger * (cut.size + 1);
       if (done > 0) {

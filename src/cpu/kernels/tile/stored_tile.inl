@@ -83,6 +83,7 @@ inline void finish_stored(const Residual* residual, Result* dst, const Output& o
   sums.dst = ends.sums;
   sums.dst_pixel = static_cast<std::int64_t>(vectors) * kLanes;
   sums.tail = kLanes;
+  sums.twice = false;
   sums.resume = false;
   sums.partial = true;
   return sums;

@@ -25,6 +25,12 @@ inline constexpr std::int64_t kTilePixels = 16;
   return (vectors + most - 1) / most;
 }
 
+/// Whether the last of several vectors of filters is worth being packed twice, once in each half: where there
+/// are registers enough, a product with it then does for two pixels.
+[[gnu::always_inline]] constexpr bool holds_twice(int lanes, std::int64_t filters) {
+  return lanes == 16 && filters > lanes && (filters - 1) % lanes < lanes / 2;
+}
+
 /// Products that follow each other in memory: `length` channels from `x` on (pixel 0 of the tile), filters
 /// from `w` on.
 struct Run {
@@ -55,10 +61,11 @@ struct Output {
   float* dst;  ///< pixel 0
   std::int64_t dst_pixel;
   const Epilogue* epilogue;
-  const float* cuts;  ///< see cut_sums
-  int tail;           ///< filters in the last vector
-  bool resume;        ///< sums so far are in dst
-  bool partial;       ///< more to come: store plain sums
+  const float* cuts;   ///< see cut_sums
+  int tail;            ///< filters in the last vector
+  bool resume;         ///< sums so far are in dst
+  bool partial;        ///< more to come: store plain sums
+  bool twice = false;  ///< filters and bias of the last vector lie in both of its halves, see holds_twice
 };
 
 /// Bytes of scratch for the runs of `taps` taps: a Run, a ScatteredRun and a pointer a pixel each.
