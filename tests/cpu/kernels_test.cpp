@@ -103,6 +103,28 @@ TEST(KernelTables, CostsOfPicturesAreThoseOfTheWholeBatch) {
   }
 }
 
+/// Rows of neighbours are taken in vectors, others one element at a time, and costs say so.
+TEST(KernelTables, CastsOfNeighboursCostLess) {
+  const ir::Node node{"node", "Cast", {}, {}, {{"to", std::string(dtype_name(DType::i32))}}};
+  const Shape shape{64, 512};
+  const auto describe = [&](DType dtype, std::vector<std::int64_t> strides) {
+    return compiler::TensorDesc{true, dtype, Layout::plain, shape, std::move(strides)};
+  };
+  const std::vector<const Tensor*> constants{nullptr};
+  const std::vector<compiler::TensorDesc> outputs{describe(DType::i32, {512, 1})};
+  int seen = 0;
+  for (const compiler::KernelDesc* kernel : kernels()) {
+    if (!kernel->name.starts_with("typed.cast.")) continue;
+    ++seen;
+    const auto cost = [&](std::vector<std::int64_t> strides) {
+      const std::vector<compiler::TensorDesc> inputs{describe(DType::f32, std::move(strides))};
+      return kernel->cost({node, inputs, constants, outputs, compiler::Precision::fp32});
+    };
+    EXPECT_LT(cost({512, 1}), 0.8 * cost({1, 64})) << kernel->name;
+  }
+  EXPECT_GE(seen, 3);
+}
+
 }  // namespace
 
 }  // namespace saccade::kernel_check

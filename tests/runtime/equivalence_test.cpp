@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "compiler/fake_target.h"
 #include "compiler/random_network.h"
@@ -213,6 +214,27 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
       const std::vector<Tensor> inputs = inputs_of(model, 1);
       expect_close(model.interpret(inputs), model.compile(cpu::target(), options).make_context().run(inputs));
     }
+  }
+}
+
+// Indices come from the model: those that lead nowhere are left out, however far out they are.
+TEST(PlannedExecutor, LeavesOutIndicesFarOutside) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min(),
+                         kMost = std::numeric_limits<std::int64_t>::max();
+  testing::GraphMaker m;
+  const auto x = m.input("x", {1, 2, 1, 2}), where = m.input("where", {1, 2, 1, 2}, DType::i64);
+  using Numbers = std::vector<std::int64_t>;
+  const ir::Attributes windows{{"kernel_shape", Numbers{1, 2}}, {"strides", Numbers{1, 2}}};
+  const Model model = runtime::make_model(m.finish({m.node("MaxUnpool", {x, where}, windows)}));
+  const std::vector<Tensor> inputs{Tensor::of<float>({1, 2, 1, 2}, {1, 2, 3, 4}),
+                                   Tensor::of<std::int64_t>({1, 2, 1, 2}, {2, kMost, kLeast, 5})};
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (isa > active_isa()) continue;
+    CompileOptions options;
+    options.max_isa = isa;
+    const Tensor y = model.compile(cpu::target(), options).make_context().run(inputs)[0];
+    const std::vector<float> values(y.values<float>().begin(), y.values<float>().end());
+    EXPECT_EQ(values, (std::vector<float>{0, 0, 1, 0, 0, 4, 0, 0})) << isa_name(isa);
   }
 }
 

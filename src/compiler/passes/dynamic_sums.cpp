@@ -39,7 +39,7 @@ class Maker {
     return edit_.graph().add_constant(name_ + ":number", Tensor::of<float>({}, {value}));
   }
   ValueId tensor(Tensor value) { return edit_.graph().add_constant(name_ + ":tensor", std::move(value)); }
-  ValueId integers(std::vector<std::int64_t> values) {
+  ValueId integers(const std::vector<std::int64_t>& values) {
     return add_integers(edit_.graph(), name_ + ":integers", values);
   }
   ValueId cast(ValueId x, DType to) { return apply("Cast", {x}, {{"to", std::string(dtype_name(to))}}); }

@@ -179,8 +179,11 @@ inline long long scatter_part(const UnpoolParams& p, const float* src, const lon
       const float* from = src + image * p.src.image + y * p.src.row + x0 * p.src.pixel;
       for (std::int64_t x = 0; x < pixels; ++x, from += p.src.pixel)
         for (std::int64_t c = c0; c < c1; ++c) {
-          const long long at = cells[c - c0][x], cell = at - (image * p.channels + c) * plane;
-          if (static_cast<unsigned long long>(cell) < static_cast<unsigned long long>(plane)) {
+          // Indices are the model's: the difference may wrap.
+          const long long at = cells[c - c0][x];
+          const unsigned long long cell =
+              static_cast<unsigned long long>(at) - static_cast<unsigned long long>((image * p.channels + c) * plane);
+          if (cell < static_cast<unsigned long long>(plane)) {
             if constexpr (kOwn) {
               const unsigned row = static_cast<unsigned>(cell) / static_cast<unsigned>(p.inner_w);
               const unsigned column = static_cast<unsigned>(cell) - row * static_cast<unsigned>(p.inner_w);

@@ -150,8 +150,9 @@ double cost(const KernelQuery& query) {
   double bytes = static_cast<double>(dtype_size(query.outputs[0].dtype)) * count;
   for (const TensorDesc& x : query.inputs)
     bytes += static_cast<double>(dtype_size(x.dtype)) * static_cast<double>(x.count());
-  bool gathered = false;
-  for (const std::int64_t stride : iteration_space(query).back().strides) gathered |= stride > 1;
+  const IterationDim row = iteration_space(query).back();
+  const bool gathered =
+      std::any_of(row.strides.begin(), row.strides.end(), [](auto step) { return step > 1; });
   return count * (gathered ? 1.0 : 2.0 / lanes(kIsa)) + bytes / bytes_per_ns(kIsa);
 }
 

@@ -253,7 +253,7 @@ inline void is_infinite_row(const Row& row) {
   const float r = __builtin_fmaf(-__builtin_truncf(a / b), b, a);
   const float corrected = r + __builtin_copysignf(b, a);
   const bool over = (a < 0.0f) != (r < 0.0f);
-  return __builtin_copysignf(over & (r != 0.0f) ? corrected : r, a);
+  return __builtin_copysignf((over & (r != 0.0f)) ? corrected : r, a);
 }
 [[gnu::always_inline]] inline bool divides_simply(float a, float b) {
   return (__builtin_fabsf(a / b) < 0x1p22f) & (__builtin_fabsf(b) <= 0x1.fffffep127f);
@@ -283,7 +283,7 @@ inline void remainder_row(const Row& row) {
     if constexpr (kModulo)
       for (int k = 0; k < kPiece; ++k) {
         const float moved = result[k] + b[k];
-        result[k] = (result[k] != 0.0f) & ((result[k] < 0.0f) != (b[k] < 0.0f)) ? moved : result[k];
+        result[k] = ((result[k] != 0.0f) & ((result[k] < 0.0f) != (b[k] < 0.0f))) ? moved : result[k];
       }
     for (int k = 0; k < m; ++k) y[(i + k) * row.steps[0]] = result[k];
   }

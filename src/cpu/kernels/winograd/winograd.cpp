@@ -187,8 +187,8 @@ PreparedKernel prepare(const KernelQuery& query) {
     s.block_tiles = std::min<std::int64_t>(s.tile_count, 48);
     plan_winograd_stages(q.batch, kStageFloats, kPositions * tile_step, s, prepared);
   } else {
-    constexpr std::int64_t most = 24;
-    s.tasks = even_tasks((s.tile_count + most - 1) / most, (s.tile_count + 5) / 6);
+    constexpr std::int64_t kMost = 24;
+    s.tasks = even_tasks((s.tile_count + kMost - 1) / kMost, (s.tile_count + 5) / 6);
     s.block_tiles = (s.tile_count + s.tasks - 1) / s.tasks;
     prepared.phase_tasks = {q.batch * s.tasks};
   }
