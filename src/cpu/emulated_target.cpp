@@ -52,6 +52,8 @@ struct Emulation {
 // One line a kernel.
 constexpr Emulation kEmulations[] = {
     {"attention.avx512.fp32", emulated::attention},
+    {"attention.avx512.bf16", emulated::attention},
+    {"attention.avx512_bf16.bf16", emulated::attention_pairs},
     {"conv.dense.avx512.fp32", emulated::conv_dense},
     {"conv.dense.avx512.bf16", emulated::conv_dense},
     {"conv.dense.amx.bf16", emulated::conv_tiles},
@@ -100,6 +102,8 @@ constexpr Emulation kEmulations[] = {
     {"matmul.avx512.fp32", emulated::matmul},
     {"gemm.avx512.fp32", emulated::matmul},
     {"layer_norm.avx512.fp32", emulated::layer_norm},
+    {"layer_norm.avx512.bf16", emulated::layer_norm},
+    {"layer_norm.avx512_bf16.stored.bf16", emulated::layer_norm},
     {"pool.max.avx512.fp32", emulated::max_pool},
     {"pool.max.avx512.int8", emulated::max_pool_bytes},
     {"pool.average.avx512.fp32", emulated::average_pool},

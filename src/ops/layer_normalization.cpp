@@ -1,16 +1,19 @@
 // The dimensions from `axis` on to mean 0 and variance 1, then scaled and shifted by tensors that broadcast
-// to them. Further outputs: the means and the inverse deviations.
+// to them. Further outputs: the means and the inverse deviations. Attribute `to`: the type in which the
+// result is stored (mixed.h).
 #include <cmath>
 
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
+#include "ops/mixed.h"
 #include "ops/table.h"
 
 namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {{"axis", AttributeKind::integer}, {"epsilon", AttributeKind::real}};
+constexpr AttributeDef kAttributes[] = {
+    {"axis", AttributeKind::integer}, {"epsilon", AttributeKind::real}, kStoreAs};
 
 std::size_t axis_of(const NodeView& context) {
   return normalize_axis(context, context.node().integer("axis", -1), context.rank(0));
@@ -21,14 +24,14 @@ void infer(InferContext& context) {
   const std::size_t axis = axis_of(context);
   for (std::size_t i = 1; i < 3; ++i) {
     if (!context.has(i)) continue;
-    if (context.dtype(i) != context.dtype(0)) context.fail("operands differ in type");
+    if (!parameters_fit(context.dtype(i), context.dtype(0))) context.fail("operands differ in type");
     if (broadcast_shapes(context, context.shape(i), x) != x)
       context.mismatch(std::string(i == 1 ? "scale " : "bias ") + shape_string(context.shape(i)) +
                        " does not broadcast to " + shape_string(x));
   }
   Shape statistics = x;
   for (std::size_t i = axis; i < x.size(); ++i) statistics[i] = 1;
-  context.output(0, context.dtype(0), x);
+  context.output(0, stored_type(context), x);
   context.output(1, DType::f32, statistics);
   context.output(2, DType::f32, statistics);
 }

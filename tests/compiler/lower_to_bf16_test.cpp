@@ -198,6 +198,37 @@ TEST(LowerToBf16, WhatOnlyFloatReadersReadStaysFloat) {
   EXPECT_EQ(count(g, "Cast"), 0u);
 }
 
+TEST(LowerToBf16, TokensStayNarrowFromLayerToLayer) {
+  GraphMaker m;
+  const auto tokens = [&](Id id) { return m.transpose(m.reshape(id, {1, 8, 64}), {0, 2, 1}); };
+  const auto picture = [&](Id id) { return m.reshape(m.transpose(id, {0, 2, 1}), {1, 8, 8, 8}); };
+  const Id x = m.conv(m.input("x", {1, 3, 8, 8}), 3, 8);
+  const Id normal = picture(m.node("LayerNormalization", {tokens(x), m.random({8}), m.random({8})}));
+  const Id heads = m.node("Attention",
+                          {tokens(m.conv(normal, 8, 8, 1)), tokens(m.conv(normal, 8, 8, 1)),
+                           tokens(m.conv(normal, 8, 8, 1)), m.random({64, 64})},
+                          {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}});
+  const Id sum = m.node("Add", {x, m.conv(picture(heads), 8, 8, 1)});
+  const ir::Graph g = lowered(m.finish({m.conv(sum, 8, 2)}));
+  EXPECT_EQ(count(g, "Cast"), 0u);
+  EXPECT_EQ(result(g, "LayerNormalization"), DType::bf16);
+  EXPECT_EQ(result(g, "Attention"), DType::bf16);
+  const ir::Node* attention = testing::find(g, "Attention");
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(read(g, attention->name, i), DType::bf16) << i;
+  EXPECT_EQ(read(g, attention->name, 3), DType::f32) << "mask";
+  EXPECT_EQ(read(g, testing::find(g, "LayerNormalization")->name, 1), DType::f32) << "scale";
+}
+
+// What attention keeps of keys and values is what the network returns.
+TEST(LowerToBf16, AttentionThatKeepsItsKeysStaysFloat) {
+  GraphMaker m;
+  const Id x = m.conv(m.input("x", {1, 3, 8, 8}), 3, 8);
+  const Id y = m.conv(x, 8, 8, 1);
+  const Id first = m.node("Attention", {y, y, y}, {}, 2), second = first + 1;
+  const ir::Graph g = lowered(m.finish({m.conv(first, 8, 2), second}));
+  EXPECT_EQ(result(g, "Attention"), DType::f32);
+}
+
 TEST(LowerToBf16, LayersThatShallStay) {
   GraphMaker m;
   const Id x = m.input("x", {1, 3, 8, 8});

@@ -58,6 +58,11 @@ std::vector<Case> attention_cases() {
   masked.inputs[3].value = Tensor::of<float>(
       {3, 5}, {0, never, 0, never, 1, never, never, never, never, never, never, 2, 1, 0, never});
   cases.push_back(std::move(masked));
+  for (const Case& floats : std::vector<Case>(cases)) {
+    Case narrow = stored_narrow(floats, {0, 1, 2});
+    narrow.tolerance = 1.0 / 256;  // of scores that are rounded to bf16 too
+    cases.push_back(std::move(narrow));
+  }
   return cases;
 }
 

@@ -32,6 +32,11 @@ std::vector<Case> layer_norm_cases() {
   wide.attributes["axis"] = std::int64_t{1};
   wide.inputs[1].shape = wide.inputs[2].shape = {7, 6};
   cases.push_back(std::move(wide));
+  for (const Case& floats : std::vector<Case>(cases)) {
+    cases.push_back(stored_narrow(floats, {0}));
+    cases.push_back(stored_narrow(floats, {0}, DType::f32));
+    cases.push_back(stored_narrow(floats, {}, DType::bf16));
+  }
   return cases;
 }
 

@@ -17,6 +17,12 @@ namespace {
 using ir::Node;
 using ir::ValueId;
 
+bool has_past(const Node& node) {
+  for (std::size_t i = 4; i < node.inputs.size(); ++i)
+    if (node.has_input(i)) return true;
+  return false;
+}
+
 // How an operator takes narrow values.
 enum class Kind {
   layer,  // narrow or wide data in, either out: a convolution, where the network's values begin
@@ -32,14 +38,18 @@ bool one_of(std::string_view op, const std::array<std::string_view, N>& list) {
 }
 
 Kind kind_of(const ir::Graph& graph, const Node& node) {
-  constexpr std::array<std::string_view, 3> kLayers{"Conv", "ConvTranspose", "InvertedResidual"};
+  constexpr std::array<std::string_view, 4> kLayers{"Conv", "ConvTranspose", "InvertedResidual",
+                                                    "LayerNormalization"};
   constexpr std::array<std::string_view, 2> kMeans{"GlobalAveragePool", "ReduceMean"};
   constexpr std::array<std::string_view, 13> kMovers{
       "MaxPool", "AveragePool",  "Resize",       "Concat",  "Slice",    "Split",    "Pad",
       "Reorder", "DepthToSpace", "SpaceToDepth", "Reshape", "Identity", "Transpose"};
   if (node.outputs.empty() || node.outputs[0] == ir::kNoValue) return Kind::other;
-  if (one_of(node.op, kLayers)) return Kind::layer;
+  const bool single = node.outputs.size() == 1;
+  if (one_of(node.op, kLayers)) return single ? Kind::layer : Kind::other;
   if (one_of(node.op, kMeans)) return Kind::mean;
+  // Attention takes queries, keys and values of one type and returns that.
+  if (node.op == "Attention") return single && !has_past(node) ? Kind::mover : Kind::other;
   if (one_of(node.op, kMovers))
     return node.op == "MaxPool" && node.outputs.size() > 1 ? Kind::other : Kind::mover;
   if (node.op == "ElementwiseChain" || (node.op != "Cast" && chainable(graph, node))) return Kind::chain;
@@ -50,6 +60,7 @@ Kind kind_of(const ir::Graph& graph, const Node& node) {
 std::vector<std::size_t> data_slots(const Node& node, Kind kind) {
   std::vector<std::size_t> slots{0};
   if (node.op == "Conv") slots = {0, 3, 4};
+  if (node.op == "Attention") slots = {0, 1, 2};
   if (node.op == "InvertedResidual") slots = {ops::kBlockSource, ops::kBlockResidual};
   if (kind == Kind::chain || node.op == "Concat") {
     slots.clear();
@@ -95,12 +106,13 @@ class Narrowing {
     return one_of_names(layer_name(graph_, node), names);
   }
 
-  // A picture of more than one pixel; single ones are gates and means.
+  // A picture of more than one pixel, or tokens of more than one; single ones are gates and means.
   bool picture(ValueId id) const {
     if (id == ir::kNoValue) return false;
     const Shape* shape = known_shape(graph_, id);
-    return shape != nullptr && shape->size() == 4 && (*shape)[2] * (*shape)[3] > 1 &&
-           graph_.value(id).dtype == DType::f32;
+    if (shape == nullptr || shape->size() < 3 || graph_.value(id).dtype != DType::f32) return false;
+    if (shape->size() == 4) return (*shape)[2] * (*shape)[3] > 1;
+    return element_count(*shape) > shape->front() * shape->back();
   }
 
   // What graph inputs and outputs are made of or make without a convolution between.

@@ -9,6 +9,8 @@
 
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
+#include "cpu/rates.h"
+#include "cpu/storage.h"
 
 namespace saccade::cpu {
 
@@ -67,6 +69,11 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
+/// Queries, keys and values stored as bf16; the mask stays f32.
+constexpr std::uint32_t kData = 1u << 0 | 1u << 1 | 1u << 2;
+
+const char* can_run_stored(const KernelQuery& query) { return can_run_bf16<can_run, kData>(query); }
+
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   const Heads q = heads_of(query, query.inputs[0], "q_num_heads");
@@ -75,6 +82,8 @@ double cost(const KernelQuery& query) {
   return scores * static_cast<double>(q.size + v.size) / (0.8 * multiply_adds_per_ns(kIsa)) +
          scores * 4 / lanes(kIsa);
 }
+
+double cost_pairs(const KernelQuery& query) { return cost<Isa::avx512>(query) * 1.2 / bf16_speedup(); }
 
 /// What the two products have in common.
 void set_product(MatmulState& s, int panel_columns) {
@@ -102,6 +111,10 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.scores.b_k = k.step, s.scores.b_column = k.row_step;
   s.values.b_k = v.row_step, s.values.b_column = v.step;
   s.values.a_k = 1, s.values.dst_row = y.row_step;
+  s.bf16 = query.inputs[0].dtype == DType::bf16;
+  s.q_row = q.row_step, s.q_step = q.step, s.dst_row = y.row_step;
+  s.key_words = (q.size + 1) / 2, s.value_words = (k.length + 1) / 2;
+  if (s.bf16) s.scores.a_row = q.size, s.scores.a_k = 1, s.values.dst_row = v.size;
   set_product(s.scores, panel_columns);
   set_product(s.values, panel_columns);
   s.scores.alpha =
@@ -131,18 +144,41 @@ PreparedKernel prepare(const KernelQuery& query) {
                               n * mask_steps[0] + h * mask_steps[1], n * k.heads + h / sharing});
   }
   s.items = state->items.data();
+  s.item_count = static_cast<std::int64_t>(state->items.size());
   s.keys = state->keys.data();
   PreparedKernel prepared;
   const auto shared = static_cast<std::int64_t>(state->keys.size());
   prepared.phase_tasks = {shared * (s.scores.packs + s.values.packs),
                           static_cast<std::int64_t>(state->items.size()) * s.row_tasks};
+  prepared.thread_scratch = static_cast<std::size_t>(s.rows * pitch) * sizeof(float);
+  if (s.bf16) prepared.thread_scratch += static_cast<std::size_t>(s.rows * (q.size + v.size)) * sizeof(float);
   prepared.shared_scratch =
       static_cast<std::size_t>(shared * (s.scores.panels * s.scores.k + s.values.panels * s.values.k) *
                                panel_columns) *
       sizeof(float);
-  prepared.thread_scratch = static_cast<std::size_t>(s.rows * pitch) * sizeof(float);
   prepared.state = std::shared_ptr<const void>(state, &state->plain);
   return prepared;
+}
+
+/// Words of two bf16 in place of floats, and the scores of fewer queries at a time.
+PreparedKernel prepare_pairs(const KernelQuery& query) {
+  PreparedKernel prepared = prepare<Isa::avx512>(query);
+  const auto& s = *static_cast<const AttentionState*>(prepared.state.get());
+  const std::int64_t panel = kMatmulVectors * lanes(Isa::avx512);
+  std::int64_t keys = 0;
+  for (std::int64_t n = 0; n < s.item_count; ++n) keys = std::max(keys, s.items[n].shared + 1);
+  prepared.shared_scratch =
+      static_cast<std::size_t>(keys * (s.scores.panels * s.key_words + s.values.panels * s.value_words) *
+                               panel) *
+      sizeof(float);
+  prepared.thread_scratch =
+      static_cast<std::size_t>(kAttentionPairRows * (s.scores.dst_row + s.key_words)) * sizeof(float);
+  return prepared;
+}
+
+template <Isa kIsa>
+constexpr KernelDesc stored_entry(std::string_view name, compiler::KernelFn fn) {
+  return {name, "Attention", kIsa, false, can_run_stored, cost<kIsa>, prepare<kIsa>, fn};
 }
 
 template <Isa kIsa>
@@ -151,6 +187,11 @@ constexpr KernelDesc entry(std::string_view name, compiler::KernelFn fn) {
 }
 
 constexpr KernelDesc kTable[] = {
+    {"attention.avx512_bf16.bf16", "Attention", Isa::avx512_bf16, false, can_run_stored, cost_pairs,
+     prepare_pairs, avx512::attention_pairs},
+    stored_entry<Isa::avx512>("attention.avx512.bf16", avx512::attention),
+    stored_entry<Isa::avx2>("attention.avx2.bf16", avx2::attention),
+    stored_entry<Isa::portable>("attention.portable.bf16", portable::attention),
     entry<Isa::avx512>("attention.avx512.fp32", avx512::attention),
     entry<Isa::avx2>("attention.avx2.fp32", avx2::attention),
     entry<Isa::portable>("attention.portable.fp32", portable::attention),

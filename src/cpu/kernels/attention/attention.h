@@ -19,17 +19,22 @@ struct AttentionKeys {
   std::int64_t k, v;  ///< offsets
 };
 
-/// Most queries of a task.
-constexpr int kAttentionRows = 48;
+/// Most queries of a task, and of those whose scores exist at a time where words are multiplied.
+constexpr int kAttentionRows = 48, kAttentionPairRows = 12;
 
 struct AttentionState {
   MatmulState scores;  ///< queries times keys; its rows lie `dst_row` apart in the thread's scratch
   MatmulState values;  ///< those rows times values
   const AttentionItem* items;
+  std::int64_t item_count;
   const AttentionKeys* keys;
   std::int64_t rows, row_tasks;  ///< queries of a task; tasks of an item
   bool has_mask;
   std::int64_t mask_row;
+  bool bf16;  ///< queries, keys, values and results are stored so; scores and the mask are floats
+  std::int64_t q_row, q_step,
+      dst_row;  ///< of the operands, which the products do not read where it is `bf16`
+  std::int64_t key_words, value_words;  ///< of two bf16: of a query or key; of a row of scores
 };
 
 namespace portable {
@@ -40,9 +45,11 @@ void attention(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void attention(const compiler::KernelArgs& args) noexcept;
+void attention_pairs(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void attention(const compiler::KernelArgs& args) noexcept;
+void attention_pairs(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 
 }  // namespace saccade::cpu

@@ -9,6 +9,7 @@
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/lines.h"
+#include "cpu/storage.h"
 
 namespace saccade::cpu {
 
@@ -78,19 +79,34 @@ const char* can_run(const KernelQuery& query) {
   return describe(query, view);
 }
 
+/// Data in or out, or both, stored as bf16: the same lines with other loads and stores.
+const char* can_run_stored(const KernelQuery& query) {
+  if (query.inputs.empty() || query.outputs.empty() ||
+      (query.inputs[0].dtype != DType::bf16 && query.outputs[0].dtype != DType::bf16))
+    return "no bfloat16";
+  for (std::size_t i = 1; i < query.inputs.size(); ++i)
+    if (query.inputs[i].present && query.inputs[i].dtype != DType::f32) return "a parameter is not float32";
+  return can_run(AsFloats(query).query());
+}
+
 template <Isa kIsa>
 double cost(const KernelQuery& query) {
   LinesView view;
-  describe(query, view);
+  describe(AsFloats(query).query(), view);
   const auto elements = static_cast<double>(view.outer_count * view.line_count);
-  return elements / lanes(kIsa) * 1.5 + elements * 2 * sizeof(float) / bytes_per_ns(kIsa) +
+  return elements / lanes(kIsa) * 1.5 +
+         elements *
+             static_cast<double>(dtype_size(query.inputs[0].dtype) + dtype_size(query.outputs[0].dtype)) /
+             bytes_per_ns(kIsa) +
          20.0 * static_cast<double>(view.outer_count);
 }
 
 PreparedKernel prepare(const KernelQuery& query) {
   auto params = std::make_shared<LayerNormParams>();
   LayerNormParams& p = *params;
-  describe(query, p.view);
+  describe(AsFloats(query).query(), p.view);
+  p.src_bf16 = query.inputs[0].dtype == DType::bf16;
+  p.dst_bf16 = query.outputs[0].dtype == DType::bf16;
   p.epsilon = query.node.real("epsilon", 1e-5f);
   p.has_bias = query.inputs.size() > 2 && query.inputs[2].present;
   constexpr std::int64_t kTaskElements = 16384, kMostParts = 64, kLong = 8 * kTaskElements;
@@ -119,7 +135,16 @@ constexpr KernelDesc entry(std::string_view name, compiler::KernelFn fn) {
   return {name, "LayerNormalization", kIsa, false, can_run, cost<kIsa>, prepare, fn, kInPlace};
 }
 
+template <Isa kIsa>
+constexpr KernelDesc stored_entry(std::string_view name, compiler::KernelFn fn) {
+  return {name, "LayerNormalization", kIsa, false, can_run_stored, cost<kIsa>, prepare, fn, kInPlace};
+}
+
 constexpr KernelDesc kTable[] = {
+    stored_entry<Isa::avx512_bf16>("layer_norm.avx512_bf16.stored.bf16", avx512::layer_norm_rounded),
+    stored_entry<Isa::avx512>("layer_norm.avx512.bf16", avx512::layer_norm),
+    stored_entry<Isa::avx2>("layer_norm.avx2.bf16", avx2::layer_norm),
+    stored_entry<Isa::portable>("layer_norm.portable.bf16", portable::layer_norm),
     entry<Isa::avx512>("layer_norm.avx512.fp32", avx512::layer_norm),
     entry<Isa::avx2>("layer_norm.avx2.fp32", avx2::layer_norm),
     entry<Isa::portable>("layer_norm.portable.fp32", portable::layer_norm),

@@ -13,6 +13,7 @@ struct LayerNormParams {
   LinesView view;
   float epsilon;
   bool has_bias;
+  bool src_bf16, dst_bf16;  ///< else floats
   /// Lines are cut into `parts` of `part` elements: phase 0 sums them, phase 1 their squared deviations,
   /// phase 2 writes. Fixed by the shape alone. 1: the only phase takes `group` outer combinations a task,
   /// whole.
@@ -28,6 +29,7 @@ void layer_norm(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx2
 namespace avx512 {
 void layer_norm(const compiler::KernelArgs& args) noexcept;
+void layer_norm_rounded(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void layer_norm(const compiler::KernelArgs& args) noexcept;

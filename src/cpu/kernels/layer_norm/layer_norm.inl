@@ -7,8 +7,8 @@
 constexpr std::int64_t kShortSum = 64;
 
 /// The sum of f(x) over n adjacent elements.
-template <class F>
-[[gnu::always_inline]] inline float sum_along(const float* x, std::int64_t n, F f) {
+template <class T, class F>
+[[gnu::always_inline]] inline float sum_along(const T* x, std::int64_t n, F f) {
   Vec total = zero();
   std::int64_t i = 0;
   while (i + 4 * kLanes <= n) {
@@ -33,7 +33,8 @@ struct LayerNormOperands {
 };
 
 /// y = (x - mean) factor scale + bias over a line's elements; scale and bias are the elements' own.
-inline void write_own(const float* x, std::int64_t n, float mean, float factor, LayerNormOperands own, float* y) {
+template <class Source, class Result>
+inline void write_own(const Source* x, std::int64_t n, float mean, float factor, LayerNormOperands own, Result* y) {
   const Vec m = broadcast(mean), f = broadcast(factor);
   for_each_vector(n, [&](std::int64_t i, int lanes) {
     const Vec bias = own.bias != nullptr ? load_part(own.bias + i, lanes) : zero();
@@ -42,9 +43,10 @@ inline void write_own(const float* x, std::int64_t n, float mean, float factor, 
 }
 
 /// Part [begin, end) of a line. What is known about the line waits in `known`: `parts` sums, then as many sums of squares.
+template <class Source, class Result>
 inline void layer_norm_part(const LayerNormParams& p, LayerNormOperands own, std::int64_t phase, std::int64_t begin,
-                            std::int64_t end, std::int64_t number, const float* src, float* dst, float* known) {
-  const float* x = src + begin;
+                            std::int64_t end, std::int64_t number, const Source* src, Result* dst, float* known) {
+  const Source* x = src + begin;
   const std::int64_t n = end - begin;
   const float count = static_cast<float>(p.view.line_count);
   const auto total_of = [&](const float* from) {
@@ -68,7 +70,8 @@ inline void layer_norm_part(const LayerNormParams& p, LayerNormOperands own, std
 }
 
 /// Whole contiguous lines.
-inline void layer_norm_whole(const LayerNormParams& p, LayerNormOperands own, const float* x, float* y) {
+template <class Source, class Result>
+inline void layer_norm_whole(const LayerNormParams& p, LayerNormOperands own, const Source* x, Result* y) {
   const std::int64_t n = p.view.line_count;
   const float count = static_cast<float>(n);
   const Vec mean = broadcast(sum_along(x, n, [](Vec v) { return v; }) / count);
@@ -77,10 +80,11 @@ inline void layer_norm_whole(const LayerNormParams& p, LayerNormOperands own, co
   write_own(x, n, first_lane(mean), factor, own, y);
 }
 
+template <class Source, class Result>
 inline void run_layer_norm(const compiler::KernelArgs& args) {
   const LayerNormParams& p = *static_cast<const LayerNormParams*>(args.state);
-  const float* src = static_cast<const float*>(args.src[0]);
-  float* dst = static_cast<float*>(args.dst[0]);
+  const Source* src = static_cast<const Source*>(args.src[0]);
+  Result* dst = static_cast<Result*>(args.dst[0]);
   const LayerNormOperands own = {static_cast<const float*>(args.src[1]),
                                  p.has_bias ? static_cast<const float*>(args.src[2]) : nullptr};
   for (std::int64_t task = args.begin; task < args.end; ++task) {
@@ -98,4 +102,12 @@ inline void run_layer_norm(const compiler::KernelArgs& args) {
     layer_norm_part(p, own, args.phase, begin, end, number, src + at.src, dst + at.dst,
                     static_cast<float*>(args.shared_scratch) + outer * 2 * p.parts);
   }
+}
+
+inline void run_layer_norm(const compiler::KernelArgs& args) {
+  const LayerNormParams& p = *static_cast<const LayerNormParams*>(args.state);
+  if (p.src_bf16 && p.dst_bf16) return run_layer_norm<Bf16, Bf16>(args);
+  if (p.src_bf16) return run_layer_norm<Bf16, float>(args);
+  if (p.dst_bf16) return run_layer_norm<float, Bf16>(args);
+  run_layer_norm<float, float>(args);
 }

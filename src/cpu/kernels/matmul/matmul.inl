@@ -20,7 +20,8 @@ struct MatmulCall {
 };
 
 /// A vector of the columns that exist: `columns` may be less than kLanes, or nothing.
-[[gnu::always_inline]] inline Vec load_columns(const float* p, std::int64_t columns) {
+template <class T>
+[[gnu::always_inline]] inline Vec load_columns(const T* p, std::int64_t columns) {
   if (columns >= kLanes) return load(p);
   return columns > 0 ? load_first(p, static_cast<int>(columns)) : zero();
 }
@@ -152,9 +153,10 @@ inline void multiply(const MatmulCall& call, std::int64_t m, std::int64_t end, s
 }
 
 /// Packs one panel; columns that do not exist are zero.
-inline void pack_panel(const MatmulState& s, const float* b, std::int64_t panel, float* to) {
+template <class T>
+inline void pack_panel(const MatmulState& s, const T* b, std::int64_t panel, float* to) {
   const std::int64_t column = panel * kPanel, left = s.n - column;
-  const float* from = b + column * s.b_column;
+  const T* from = b + column * s.b_column;
   if (s.b_column == 1) {
     for (std::int64_t k = 0; k < s.k; ++k, from += s.b_k, to += kPanel)
       for (int j = 0; j < kMatmulVectors; ++j)
@@ -163,7 +165,7 @@ inline void pack_panel(const MatmulState& s, const float* b, std::int64_t panel,
   }
   for (std::int64_t j = 0; j < kPanel; ++j)
     for (std::int64_t k = 0; k < s.k; ++k)
-      to[k * kPanel + j] = j < left ? from[j * s.b_column + k * s.b_k] : 0.0f;
+      to[k * kPanel + j] = j < left ? widen(from[j * s.b_column + k * s.b_k]) : 0.0f;
 }
 
 inline void pack_tasks(const MatmulState& s, const compiler::KernelArgs& args) {
