@@ -371,6 +371,7 @@ void MaskRefiner::apply(const std::uint8_t* luma, const PlaneView& alpha, int y,
   table.weight += begin;
   if (table.base != nullptr) table.base += begin / 8;
   table.shuffle += 2 * static_cast<std::ptrdiff_t>(begin);
+  if (table.place != nullptr) table.place += begin;
   mask_kernels_->spread(maps.slope_row, table, maps.slope_pixels);
   mask_kernels_->spread(maps.offset_row, table, maps.offset_pixels);
   const int depth = format_info(picture_.format).depth, top = (1 << alpha.depth) - 1, n = end - begin;

@@ -8,8 +8,9 @@ namespace saccade::vision {
 namespace {
 
 // Targets that the widest kernel writes at once; tables are filled up to a multiple of it.
-constexpr int kGroup = 32;
+constexpr int kGroup = 64;
 constexpr int kHalfGroup = 8;
+constexpr int kPlaces = 32;  // values that one vector holds
 
 }  // namespace
 
@@ -39,10 +40,19 @@ Spread::Spread(int target_count, int source_count, double ratio, double origin) 
     shuffle_[2 * i] = static_cast<std::uint8_t>(2 * (distance & 7));
     shuffle_[2 * i + 1] = static_cast<std::uint8_t>(2 * (distance & 7) + 1);
   }
+  near_ = windowed_;
+  place_.resize(padded);
+  for (std::size_t i = 0; i < padded; ++i) {
+    const int distance = index_[i] - index_[i / kPlaces * kPlaces];
+    if (distance >= kPlaces) near_ = false;
+    place_[i] = static_cast<std::uint16_t>(distance % kPlaces);
+  }
 }
 
 SpreadTable Spread::table() const noexcept {
-  return {count_, index_.data(), weight_.data(), windowed_ ? base_.data() : nullptr, shuffle_.data()};
+  return {count_,          index_.data(),
+          weight_.data(),  windowed_ ? base_.data() : nullptr,
+          shuffle_.data(), near_ ? place_.data() : nullptr};
 }
 
 }  // namespace saccade::vision

@@ -9,7 +9,7 @@
 namespace saccade::vision {
 
 /// Values after a row's end that kernels may read: one neighbour of the last, and the rest of a vector.
-constexpr int kSpreadMargin = 16;
+constexpr int kSpreadMargin = 33;
 
 /// Half-pixel bilinear positions: target i lies at origin + (i + 0.5) * ratio - 0.5, clamped to 0 ..
 /// source_count - 1.
@@ -32,7 +32,8 @@ class Spread {
   std::vector<float> fraction_;
   std::vector<std::int32_t> base_;
   std::vector<std::uint8_t> shuffle_;
-  bool windowed_ = false;
+  std::vector<std::uint16_t> place_;
+  bool windowed_ = false, near_ = false;
 };
 
 }  // namespace saccade::vision

@@ -8,6 +8,8 @@ namespace saccade::vision::avx512 {
 namespace {
 #include "vision/kernels/mask/loops.inl"
 #include "vision/kernels/mask/x86.inl"
+// After x86.inl, which it falls back on.
+#include "vision/kernels/mask/avx512.inl"
 }  // namespace
 
 const MaskKernels kMask = {
@@ -17,9 +19,9 @@ const MaskKernels kMask = {
     .to_planes = to_planes_256,
     .leaders = leaders_256,
     .quantise = quantise_loop,
-    .lerp_rows = lerp_rows_256,
+    .lerp_rows = lerp_rows_512,
     .spread = spread_256,
-    .spread_u8 = spread_u8_256,
+    .spread_u8 = spread_u8_512,
     .spread_u16 = spread_u16_256,
     .threshold_u8 = threshold_u8_loop,
     .threshold_u16 = threshold_u16_loop,
