@@ -375,7 +375,7 @@ inline void run_held(const Run& run, std::int64_t pixels, const Output& out) {
 
 /// `pixels` pixels at a constant distance, where there is a better way than any tile's: this needs 32 registers.
 inline bool run_of_one(int vectors, const Run& run, std::int64_t pixel, std::int64_t pixels, const Output& out) {
-  if (vectors == 1 && run.length == kHeldChannels && pixel == kHeldChannels && !out.resume) {
+  if (vectors == 1 && run.length == kHeldChannels && pixel == kHeldChannels && !out.resume && out.cuts == nullptr) {
     run_held(run, pixels, out);
     return true;
   }
