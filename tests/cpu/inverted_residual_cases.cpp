@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "cpu/cases.h"
 
 namespace saccade::kernel_check {
@@ -49,6 +51,21 @@ Case block(const Block& b, std::int64_t batch = 1) {
   return test;
 }
 
+/// The same between pictures of bf16, where channels come in pairs and the window has tiles for them.
+std::optional<Case> narrow(const Case& block) {
+  Case test = stored_narrow(block, {0, 7});
+  const Shape& window = test.inputs[3].shape;
+  if (window[2] != window[3] || (window[2] != 3 && window[2] != 5)) return std::nullopt;
+  const bool expands = test.inputs[1].present, projects = test.inputs.size() > 5;
+  if ((expands && test.inputs[0].shape[1] % 2 != 0) || (projects && window[0] % 2 != 0)) return std::nullopt;
+  for (const std::size_t weights : {1u, 3u, 5u})
+    if (weights < test.inputs.size() && test.inputs[weights].present)
+      test.inputs[weights] = constant_of_bf16(test.inputs[weights].shape);
+  test.expect = "inverted_residual.avx512_bf16";
+  test.tolerance = 2e-3;  // what lies between may be rounded the other way
+  return test;
+}
+
 }  // namespace
 
 std::vector<Case> inverted_residual_cases() {
@@ -59,11 +76,12 @@ std::vector<Case> inverted_residual_cases() {
       for (const auto& [height, width] :
            {std::pair<std::int64_t, std::int64_t>{1, 1}, {1, 9}, {9, 1}, {2, 3}, {5, 4}, {13, 17}, {40, 21}})
         for (const auto& [expanded, filters] :
-             {std::pair<std::int64_t, std::int64_t>{24, 10}, {24, 0}, {0, 10}}) {
-          Block b{9, expanded, filters, height, width, kernel, stride};
-          b.pads.assign(4, kernel / 2);
-          cases.push_back(block(b, 2));
-        }
+             {std::pair<std::int64_t, std::int64_t>{24, 10}, {24, 0}, {0, 10}})
+          for (const std::int64_t channels : {9, 10}) {
+            Block b{channels, expanded, filters, height, width, kernel, stride};
+            b.pads.assign(4, kernel / 2);
+            cases.push_back(block(b, 2));
+          }
   // Tails of every vector width, many filters, several groups of channels.
   for (const std::int64_t channels : {1, 3, 8, 20})
     for (const std::int64_t expanded : {2, 7, 16, 40, 72, 130})
@@ -127,6 +145,8 @@ std::vector<Case> inverted_residual_cases() {
     if (filters > 0) test.inputs[7].place = nhwc(1, 4);
     cases.push_back(test);
   }
+  for (std::size_t i = cases.size(); i-- > 0;)
+    if (std::optional<Case> test = narrow(cases[i])) cases.push_back(std::move(*test));
   return cases;
 }
 

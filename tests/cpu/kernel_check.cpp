@@ -481,6 +481,15 @@ Input absent() {
   return input;
 }
 
+Input constant_of_bf16(Shape shape) {
+  Tensor value(DType::f32, std::move(shape));
+  std::mt19937 random(static_cast<unsigned>(value.count()));
+  std::uniform_real_distribution<float> range(-1.0f, 1.0f);
+  for (std::int64_t i = 0; i < value.count(); ++i)
+    value.data<float>()[i] = to_float(to_bfloat16(range(random)));
+  return constant(std::move(value));
+}
+
 Case stored_narrow(Case test, const std::vector<std::size_t>& slots, std::optional<DType> to) {
   test.name += " stored as bf16";
   for (const std::size_t slot : slots) {

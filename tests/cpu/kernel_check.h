@@ -64,6 +64,8 @@ Input in_range(double low, double high, Input input);
 Input absent();
 /// The case with these inputs stored as bf16 and, where asked, the result stored as `to`.
 Case stored_narrow(Case test, const std::vector<std::size_t>& slots, std::optional<DType> to = std::nullopt);
+/// Random constants that bf16 holds: kernels that multiply it round theirs.
+Input constant_of_bf16(Shape shape);
 Place nhwc(std::int64_t before = 0, std::int64_t after = 0);
 
 /// Every kernel under test: what this machine can run, and the emulated tables of what it cannot.

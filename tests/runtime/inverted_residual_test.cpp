@@ -19,10 +19,12 @@ struct Sizes {
   std::int64_t height, width, channels, expanded, kernel;
 };
 
-// Blocks of every form: with a residual, with stride, without projection, without expansion.
-Model network(const Sizes& s, std::int64_t batch) {
+// Blocks of every form: with a residual, with stride, without projection, without expansion. `between`: with
+// convolutions before and behind them, so that they neither begin nor end the network.
+Model network(const Sizes& s, std::int64_t batch, bool between) {
   GraphMaker m;
-  const Id picture = m.input("picture", {batch, s.channels, s.height, s.width});
+  Id picture = m.input("picture", {batch, s.channels, s.height, s.width});
+  if (between) picture = m.conv(picture, s.channels, s.channels, 3);
   const auto expand = [&](Id x, std::int64_t in) {
     return m.node("HardSwish", {m.conv(x, in, s.expanded, 1)});
   };
@@ -31,12 +33,13 @@ Model network(const Sizes& s, std::int64_t batch) {
   };
   const Id first = m.node(
       "Add", {m.conv(apart(expand(picture, s.channels), s.expanded, 1), s.expanded, s.channels, 1), picture});
-  const Id second = m.conv(apart(expand(first, s.channels), s.expanded, 2), s.expanded, 24, 1);
+  Id second = m.conv(apart(expand(first, s.channels), s.expanded, 2), s.expanded, 24, 1);
   const Id third = apart(expand(second, 24), s.expanded, 1);
   const Id gated = m.node("Mul", {third, m.node("Sigmoid", {m.node("GlobalAveragePool", {third})})});
-  const Id fourth = m.conv(
+  Id fourth = m.conv(
       apart(m.node("MaxPool", {gated}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}}}), s.expanded, 1),
       s.expanded, 16, 1);
+  if (between) second = m.conv(second, 24, 24, 3), fourth = m.conv(fourth, 16, 16, 3);
   return runtime::make_model(m.finish({second, fourth}));
 }
 
@@ -54,14 +57,17 @@ std::size_t blocks(const Plan& plan) {
   return count;
 }
 
-void compare(const compiler::Target& target, Isa isa, const Sizes& sizes) {
+void compare(const compiler::Target& target, Isa isa, const Sizes& sizes,
+             Precision precision = Precision::fp32) {
   SCOPED_TRACE(std::string(target.name()) + " " + isa_name(isa) + " " + std::to_string(sizes.height) + "x" +
                std::to_string(sizes.width) + " window " + std::to_string(sizes.kernel));
   for (const std::int64_t batch : {1, 3}) {
-    const Model model = network(sizes, batch);
+    const bool narrow = precision == Precision::bf16;
+    const Model model = network(sizes, batch, narrow);
     const std::vector<Tensor> inputs = pictures(model);
     CompileOptions options;
     options.max_isa = isa;
+    options.precision = precision;
     const Plan fused = model.compile(target, options);
     EXPECT_EQ(blocks(fused), 4u);
     options.disabled_passes = {"fuse_inverted_residual"};
@@ -81,6 +87,13 @@ TEST(InvertedResidual, SameBitsAsItsConvolutions) {
     for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512})
       if (isa <= active_isa()) compare(cpu::target(), isa, sizes);
     if (active_isa() >= Isa::avx2) compare(cpu::emulated_target(), Isa::avx2, sizes);
+  }
+}
+
+TEST(InvertedResidual, SameBitsOverBf16) {
+  for (const Sizes& sizes : {Sizes{37, 51, 16, 64, 3}, Sizes{50, 33, 20, 72, 5}}) {
+    if (active_isa() >= Isa::avx512_bf16) compare(cpu::target(), Isa::avx512_bf16, sizes, Precision::bf16);
+    if (active_isa() >= Isa::avx2) compare(cpu::emulated_target(), Isa::avx2, sizes, Precision::bf16);
   }
 }
 

@@ -7,6 +7,8 @@
 
 namespace saccade::cpu {
 
+struct ConvQuery;
+
 std::span<const compiler::KernelDesc> along_kernels();
 std::span<const compiler::KernelDesc> attention_kernels();
 std::span<const compiler::KernelDesc> conv_kernels();
@@ -41,7 +43,7 @@ std::span<const compiler::KernelDesc> softmax_kernels();
 std::span<const compiler::KernelDesc> typed_kernels();
 
 // What the family inverted_residual takes from others: nullptr or why not, and a state (PointwiseState,
-// DepthwiseParams) for vectors of `lanes`.
+// DepthwiseParams, ConvBf16State) for vectors of `lanes` or of 16.
 
 /// Rows of the input need not be adjacent.
 const char* check_pointwise_rows(const compiler::KernelQuery& query);
@@ -49,5 +51,12 @@ compiler::PreparedKernel prepare_pointwise(const compiler::KernelQuery& query, i
                                            std::int64_t blocks = 0);
 const char* check_depthwise(const compiler::KernelQuery& query);
 compiler::PreparedKernel prepare_depthwise(const compiler::KernelQuery& query, int lanes);
+const char* check_bf16_pixels(const compiler::KernelQuery& query);
+compiler::PreparedKernel prepare_bf16_pixels(const compiler::KernelQuery& query, std::int64_t blocks = 0);
+/// Asked about floats, as it lies in memory (storage.h).
+const char* check_depthwise_paired(const compiler::KernelQuery& query);
+compiler::PreparedKernel prepare_depthwise_paired(const compiler::KernelQuery& query);
+/// Nanoseconds of its products in one image.
+double depthwise_paired_ns(const ConvQuery& query);
 
 }  // namespace saccade::cpu

@@ -186,8 +186,9 @@ ByteConvQuery geometry(const ConvQuery& q) {
   return g;
 }
 
+// `blocks`: register blocks of filters, or 0 for the fewest.
 template <Units kUnits>
-PreparedKernel prepare(const KernelQuery& query) {
+PreparedKernel prepare_blocks(const KernelQuery& query, std::int64_t blocks) {
   ConvQuery q = read_conv(query);
   auto packed = std::make_shared<Packed>();
   ConvBf16State& s = packed->state;
@@ -203,7 +204,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.has_gate = q.has_gate, s.gate_bf16 = q.gate_bf16, s.gate_image = q.gate_image;
   s.epilogue = q.epilogue;
   s.vectors = (q.filters + kLanes - 1) / kLanes;
-  s.blocks = kUnits == Units::tiles ? (s.vectors + 1) / 2 : filter_blocks(s.vectors, kLanes);
+  s.blocks = kUnits == Units::tiles ? (s.vectors + 1) / 2
+             : blocks > 0           ? blocks
+                                    : filter_blocks(s.vectors, kLanes);
   if (s.scattered) {
     DilatedPlan plan = plan_dilated(q, kLanes, s.vectors, s.words);
     s.blocks = plan.blocks, s.even = plan.even;
@@ -244,7 +247,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.splits};
   if (s.has_gate) {
-    prepared.phase_tasks.insert(prepared.phase_tasks.begin(), q.batch * s.blocks);
+    // Some 4000 words each: a few microseconds.
+    s.folds = kUnits == Units::tiles ? 1 : even_tasks(s.weight_words / s.blocks / 4096, s.words);
+    prepared.phase_tasks.insert(prepared.phase_tasks.begin(), q.batch * s.blocks * s.folds);
     prepared.shared_scratch = static_cast<std::size_t>(q.batch * s.weight_words * 4);
   }
   std::int64_t scratch = bf16_runs_bytes(q.kernel_h * s.runs, s.scattered);
@@ -276,6 +281,11 @@ PreparedKernel prepare(const KernelQuery& query) {
   return prepared;
 }
 
+template <Units kUnits>
+PreparedKernel prepare(const KernelQuery& query) {
+  return prepare_blocks<kUnits>(query, 0);
+}
+
 // A residual is read before the output is written, element by element.
 constexpr std::uint32_t kInPlace = 1u << 3;
 
@@ -289,5 +299,19 @@ constexpr KernelDesc kTable[] = {
 }  // namespace
 
 std::span<const KernelDesc> conv_bf16_kernels() { return kTable; }
+
+const char* check_bf16_pixels(const KernelQuery& query) {
+  if (const char* why = can_run(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.kernel_h != 1 || q.kernel_w != 1 || q.has_gate) return "not a plain 1x1 convolution";
+  if (q.pad_top != 0 || q.pad_left != 0 || q.in_h != q.out_h || q.in_w != q.out_w) return "strided or padded";
+  if ((q.stride_h != 1 && q.out_h != 1) || (q.stride_w != 1 && q.out_w != 1)) return "strided or padded";
+  if (!q.src_bf16 || !q.dst_bf16 || (q.has_residual && !q.residual_bf16)) return "not all of it is bfloat16";
+  return q.channels % 2 == 0 ? nullptr : "an odd number of channels";
+}
+
+PreparedKernel prepare_bf16_pixels(const KernelQuery& query, std::int64_t blocks) {
+  return prepare_blocks<Units::vectors>(query, blocks);
+}
 
 }  // namespace saccade::cpu

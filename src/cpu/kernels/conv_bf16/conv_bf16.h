@@ -7,6 +7,7 @@
 #include "compiler/kernel_args.h"
 #include "cpu/activation.h"
 #include "cpu/byte_stage.h"
+#include "cpu/simd/bf16.h"
 
 namespace saccade::cpu {
 
@@ -33,6 +34,7 @@ struct ConvBf16State {
   /// of the filters, which are floats then, for each image.
   bool has_gate, gate_bf16;
   std::int64_t gate_image;
+  std::int64_t folds;  ///< tasks of that phase a block of filters
 
   std::int64_t runs, words;  ///< per row of taps: runs, and words (two channels) of each
   std::int64_t run_step;     ///< bytes from run to run
@@ -58,12 +60,19 @@ inline constexpr std::int64_t kPairPixels = 12;
   return (runs * pointers * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
 }
 
+// conv_bf16_pixels: a 1x1 convolution between bfloat16 whose input is read where it lies, of `pixels` pixels at the state's
+// distances, with the register blocks [b0, b1).
+
 namespace avx512 {
 void conv_bf16(const compiler::KernelArgs& args) noexcept;
+void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
+                      std::int64_t b0, std::int64_t b1) noexcept;
 void conv_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void conv_bf16(const compiler::KernelArgs& args) noexcept;
+void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
+                      std::int64_t b0, std::int64_t b1) noexcept;
 void conv_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 

@@ -294,6 +294,27 @@ inline void pair_block(const ConvBf16State& s, const PairStrip& strip, std::int6
   }
 }
 
+/// Pixels one behind the other, each a single run.
+inline void run_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
+                       std::int64_t b0, std::int64_t b1) {
+  float sums[kPairPixels * 2 * kLanes];
+  const Ends ends{residual, dst, true, true, sums};
+  const std::int64_t pixel = s.stage.pitch * static_cast<std::int64_t>(sizeof(Bf16));
+  for (std::int64_t b = b0; b < b1; ++b) {
+    PairBlock block = pair_block_of(s, b, s.weights, ends);
+    const Cut cut = cut_pixels(pixels, tile_pixels(kLanes, block.vectors));
+    for (std::int64_t t = 0, x = 0; t < cut.tiles;) {
+      const std::int64_t size = t < cut.larger ? cut.size + 1 : cut.size;
+      const std::int64_t repeat = (t < cut.larger ? cut.larger : cut.tiles) - t;
+      const PairRun run{reinterpret_cast<const char*>(src) + x * pixel, block.weights};
+      place_pairs(s, block, x, block.out);
+      run_pair_tile(block.vectors, static_cast<int>(size), &run, 1, s.words, pixel, repeat, block.out);
+      t += repeat;
+      x += repeat * size;
+    }
+  }
+}
+
 /// Runs [r0, r1) of a tile, counted by rows of taps; those that miss the picture for all pixels are left out.
 inline std::int64_t list_scattered_runs(const ConvBf16State& s, const Bf16* src, std::int64_t y, std::int64_t x,
                                         std::int64_t pixels, std::int64_t r0, std::int64_t r1, const PairBlock& block,
@@ -358,23 +379,26 @@ void scattered_block(const ConvBf16State& s, const Bf16* src, std::int64_t y0, s
   }
 }
 
-/// The filters of the register blocks [begin, end), counted over all images, times their channels' gates.
+/// Tasks [begin, end) of the first phase: some words of the filters of a register block, times their channels' gates.
 template <class T>
 inline void fold_pair_gates(const ConvBf16State& s, const T* gates, char* folded, std::int64_t begin, std::int64_t end) {
   for (std::int64_t task = begin; task < end; ++task) {
-    const std::int64_t image = task / s.blocks, b = task % s.blocks;
+    const std::int64_t image = task / (s.blocks * s.folds), b = task / s.folds % s.blocks, fold = task % s.folds;
+    const std::int64_t first = s.words * fold / s.folds, last = s.words * (fold + 1) / s.folds;
     const std::int64_t v0 = s.vectors * b / s.blocks, vectors = s.vectors * (b + 1) / s.blocks - v0;
+    const std::int64_t at = (v0 * s.words + first * vectors) * kLanes;
     const T* gate = gates + image * s.gate_image;
-    const auto* w = reinterpret_cast<const float*>(s.weights) + v0 * kLanes * s.words * 2;
-    auto* out = reinterpret_cast<Bf16*>(folded) + (image * s.weight_words + v0 * kLanes * s.words) * 2;
-    for (std::int64_t word = 0; word < s.words; ++word) {
+    const auto* w = reinterpret_cast<const float*>(s.weights) + at * 2;
+    auto* out = reinterpret_cast<int*>(folded) + image * s.weight_words + at;
+    for (std::int64_t word = first; word < last; ++word) {
       const std::int64_t c = word * 2;
       const Vec low = broadcast(widen(gate[c])), high = broadcast(c + 1 < s.stage.channels ? widen(gate[c + 1]) : 0.0f);
-      for (std::int64_t v = 0; v < vectors; ++v, w += 2 * kLanes, out += 2 * kLanes) {
+#pragma GCC unroll 1
+      for (std::int64_t v = 0; v < vectors; ++v, w += 2 * kLanes, out += kLanes) {
         Bf16 lower[kLanes], upper[kLanes];
         store(lower, load(w) * low);
         store(upper, load(w + kLanes) * high);
-        for (int i = 0; i < kLanes; ++i) out[2 * i] = lower[i], out[2 * i + 1] = upper[i];
+        store_int(out, load_row_words(lower, upper));
       }
     }
   }

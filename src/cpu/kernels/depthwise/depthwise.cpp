@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/half.h"
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
 #include "cpu/packed.h"
+#include "cpu/rates.h"
 #include "cpu/storage.h"
 
 namespace saccade::cpu {
@@ -42,7 +44,20 @@ const char* can_run(const KernelQuery& query) {
   return nullptr;
 }
 
-DepthwiseParams describe(const ConvQuery& q, int lane_count) {
+// Products of bfloat16 for the windows that have tiles.
+const char* can_run_paired(const KernelQuery& query) {
+  if (const char* why = can_run(query)) return why;
+  const ConvQuery q = read_conv(query);
+  if (q.filters != 1) return "more than one output channel an input channel";
+  if (q.kernel_h != q.kernel_w || (q.kernel_h != 3 && q.kernel_h != 5))
+    return "window is neither 3x3 nor 5x5";
+  if (q.stride_h != q.stride_w || q.stride_h > 2) return "strides are not both 1 or 2";
+  if (q.stride_h == 2 && (q.dilation_h > 1 || q.dilation_w > 1)) return "strided and dilated";
+  return nullptr;
+}
+
+// A group is a multiple of `step` vectors.
+DepthwiseParams describe(const ConvQuery& q, int lane_count, std::int64_t step) {
   DepthwiseParams p{};
   p.channels = q.groups * q.filters;
   p.multiplier = q.filters;
@@ -67,7 +82,7 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   const std::int64_t channels = small_phases ? std::max(kChannels, kPhase / (width * height)) : kChannels;
   const std::int64_t vectors = up(p.channels, lane_count);
   p.groups = up(p.channels, channels);
-  p.group = up(vectors, p.groups) * lane_count;
+  p.group = up(up(vectors, p.groups), step) * step * lane_count;
   p.groups = up(p.channels, p.group);
   // A band is an eighth of the map, between 40,000 multiply-adds, which are long against starting a task, and
   // 300,000: short enough to share large maps out evenly.
@@ -89,19 +104,66 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   return p;
 }
 
-PreparedKernel prepare(const KernelQuery& query, int lane_count) {
+// The words of a channel, `distance` bfloat16 from each to the next: weights for two input rows at a time, as
+// DepthwiseParams says. place(i): where word i goes.
+template <class Place>
+void pack_words(const ConvQuery& q, std::int64_t channel, std::int64_t count, BFloat16* words, Place place) {
+  const std::int64_t kernel = q.kernel_h;
+  const float* const weights = q.weights + channel * kernel * kernel;
+  for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t half = 0; half < 2; ++half) {
+      const std::int64_t pair = i / (2 * kernel), output = i / kernel % 2;
+      const std::int64_t row = 2 * pair + half - output * q.stride_h;
+      const bool inside = row >= 0 && row < kernel;
+      words[2 * place(i) + half] = to_bfloat16(inside ? weights[row * kernel + i % kernel] : 0.0f);
+    }
+}
+
+// One vector of channels after the other.
+void pack_lanes(const ConvQuery& q, const DepthwiseParams& p, float* out) {
+  constexpr std::int64_t kLanes = 16;
+  for (std::int64_t c = 0; c < p.channels; ++c)
+    pack_words(q, c, p.channel_words,
+               reinterpret_cast<BFloat16*>(out + c / kLanes * kLanes * p.channel_words),
+               [&](std::int64_t i) { return i * kLanes + c % kLanes; });
+}
+
+// Two vectors at a time, of whole ones.
+void pack_halves(const ConvQuery& q, const DepthwiseParams& p, float* out) {
+  constexpr std::int64_t kLanes = 16, kChannels = 2 * kLanes;
+  for (std::int64_t c = 0; c < p.channels / kChannels * kChannels; ++c) {
+    float* const block = out + c / kChannels * kChannels * (p.channel_words + 1);
+    const std::int64_t half = c % 8 / 4, lane = c % kChannels / 8 * 4 + c % 4;
+    block[half * kLanes + lane] = q.bias != nullptr ? q.bias[c] : 0.0f;
+    const std::int64_t kernel = q.kernel_h, row = 2 * kernel;
+    pack_words(q, c, p.channel_words, reinterpret_cast<BFloat16*>(block + kChannels),
+               [&](std::int64_t i) { return ((i / row * 2 + half) * row + i % row) * kLanes + lane; });
+  }
+}
+
+// `paired`: for PairedBf16.
+PreparedKernel prepare(const KernelQuery& query, int lane_count, bool paired) {
   auto state = std::make_shared<State>();
   const ConvQuery q = read_conv(query);
   DepthwiseParams& p = state->params;
-  p = describe(q, lane_count);
+  p = describe(q, lane_count, paired ? 2 : 1);
   const std::int64_t blocks = up(p.channels, lane_count), taps = p.kernel_y * p.kernel_x;
-  state->weights = PackedFloats::packed(
-      query, static_cast<std::size_t>(blocks * taps * lane_count), [&](PackedFloats& weights) {
-        for (std::int64_t c = 0; c < p.channels; ++c)
-          for (std::int64_t t = 0; t < taps; ++t)
-            weights[static_cast<std::size_t>((c / lane_count * taps + t) * lane_count + c % lane_count)] =
-                q.weights[c * taps + t];
-      });
+  if (paired) p.channel_words = (p.kernel_y + p.stride_y + 1) / 2 * 2 * p.kernel_x;
+  const std::int64_t words = blocks * taps * lane_count,
+                     halves = words + blocks * p.channel_words * lane_count;
+  const std::int64_t end = paired ? halves + p.channels / 32 * 32 * (p.channel_words + 1) : words;
+  state->weights = PackedFloats::packed(query, static_cast<std::size_t>(end), [&](PackedFloats& weights) {
+    for (std::int64_t c = 0; c < p.channels; ++c)
+      for (std::int64_t t = 0; t < taps; ++t) {
+        const float w = q.weights[c * taps + t];
+        weights[static_cast<std::size_t>((c / lane_count * taps + t) * lane_count + c % lane_count)] =
+            paired ? to_float(to_bfloat16(w)) : w;
+      }
+    if (!paired) return;
+    pack_lanes(q, p, weights.data() + words);
+    pack_halves(q, p, weights.data() + halves);
+  });
+  if (paired) p.words = state->weights.data() + words, p.halves = state->weights.data() + halves;
   state->bias = PackedFloats(static_cast<std::size_t>(blocks * lane_count));
   if (q.bias != nullptr) std::copy_n(q.bias, p.channels, state->bias.data());
   p.weights = state->weights.data();
@@ -133,9 +195,19 @@ double cost(const KernelQuery& query) {
                                          values * element_size(query) / bytes_per_ns(kIsa));
 }
 
+double cost_paired(const KernelQuery& query) {
+  const ConvQuery q = read_conv(query);
+  const auto values = static_cast<double>(q.groups * (q.in_h * q.in_w + q.out_h * q.out_w));
+  return static_cast<double>(q.batch) *
+         (depthwise_paired_ns(q) + values * element_size(query) / bytes_per_ns(Isa::avx512_bf16));
+}
+
 template <Isa kIsa>
 PreparedKernel prepare_for(const KernelQuery& query) {
-  return prepare(query, lanes(kIsa));
+  return prepare(query, lanes(kIsa), false);
+}
+PreparedKernel prepare_paired(const KernelQuery& query) {
+  return prepare(query, lanes(Isa::avx512_bf16), true);
 }
 
 // A residual is read before the output is written, element by element.
@@ -150,6 +222,8 @@ constexpr KernelDesc kKernels[] = {
      avx2::depthwise_conv, kInPlace},
     {"depthwise.portable.fp32", "Conv", Isa::portable, false, can_run, cost<Isa::portable>,
      prepare_for<Isa::portable>, portable::depthwise_conv, kInPlace},
+    {"depthwise.avx512_bf16.bf16", "Conv", Isa::avx512_bf16, false, can_run_bf16<can_run_paired, kData>,
+     cost_paired, prepare_bf16<prepare_paired>, avx512::depthwise_conv_bf16_paired, kInPlace},
     {"depthwise.avx512_bf16.stored.bf16", "Conv", Isa::avx512_bf16, false, can_run_bf16<can_run, kData>,
      cost<Isa::avx512_bf16>, prepare_bf16<prepare_for<Isa::avx512>>, avx512::depthwise_conv_bf16_rounded,
      kInPlace},
@@ -167,8 +241,16 @@ std::span<const KernelDesc> depthwise_kernels() { return kKernels; }
 
 const char* check_depthwise(const KernelQuery& query) { return can_run(query); }
 
+const char* check_depthwise_paired(const KernelQuery& query) { return can_run_paired(query); }
+
+double depthwise_paired_ns(const ConvQuery& q) {
+  return q.multiply_adds() / (0.65 * bf16_speedup() * multiply_adds_per_ns(Isa::avx512_bf16));
+}
+
+compiler::PreparedKernel prepare_depthwise_paired(const KernelQuery& query) { return prepare_paired(query); }
+
 compiler::PreparedKernel prepare_depthwise(const KernelQuery& query, int lanes) {
-  return prepare(query, lanes);
+  return prepare(query, lanes, false);
 }
 
 }  // namespace saccade::cpu

@@ -10,6 +10,13 @@
 
 namespace saccade::cpu {
 
+/// Data stored as bfloat16, multiplied as such: of two input rows at once. Filters are rounded.
+struct PairedBf16 : Bf16 {};
+template <class T>
+inline constexpr bool kPaired = false;
+template <>
+inline constexpr bool kPaired<PairedBf16> = true;
+
 /// Strides in elements. Channels of every operand are adjacent.
 struct DepthwiseParams {
   std::int64_t channels;    ///< of the output
@@ -30,12 +37,19 @@ struct DepthwiseParams {
   bool has_residual, residual_last;
   const float* weights;  ///< [block of kLanes channels][tap][kLanes], zeros behind the last channel
   const float* bias;     ///< [block][kLanes]
-  const void* zeros;     ///< `group` of them: what a tap outside of the map reads
+  /// Of PairedBf16: [block][two rows of the window that the first output row of a tile sees][output
+  /// row][column][kLanes] words, whose lower and upper bfloat16 are the weights of both.
+  const void* words;
+  std::int64_t channel_words;  ///< of a channel
+  /// The same for 32 channels at a time in the order of RowHalves (avx512_rows.h): [32 channels][2][16]
+  /// biases, then [32 channels][two rows][half][output row][column][16] words.
+  const void* halves;
+  const void* zeros;  ///< `group` of them: what a tap outside of the map reads
   Epilogue epilogue;
 };
 
-/// Output rows [top, bottom) and channels [first, last) of one image, stored as T, float or Bf16. Pointers
-/// are to row 0, column 0 at channel `first`.
+/// Output rows [top, bottom) and channels [first, last) of one image, stored as T, float, Bf16 or PairedBf16.
+/// Pointers are to row 0, column 0 at channel `first`.
 template <class T>
 struct DepthwiseTask {
   const DepthwiseParams* p;
@@ -69,12 +83,16 @@ void depthwise_conv(const compiler::KernelArgs& args) noexcept;
 void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
 /// The same, where an instruction rounds to bfloat16.
 void depthwise_conv_bf16_rounded(const compiler::KernelArgs& args) noexcept;
+void depthwise_conv_bf16_paired(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<PairedBf16>& task) noexcept;
 void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
 void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void depthwise_conv(const compiler::KernelArgs& args) noexcept;
 void depthwise_conv_bf16(const compiler::KernelArgs& args) noexcept;
+void depthwise_conv_bf16_paired(const compiler::KernelArgs& args) noexcept;
+void depthwise_rows(const DepthwiseTask<PairedBf16>& task) noexcept;
 void depthwise_rows(const DepthwiseTask<float>& task) noexcept;
 void depthwise_rows(const DepthwiseTask<Bf16>& task) noexcept;
 }  // namespace avx512_emulated

@@ -1,5 +1,5 @@
 // Depthwise convolution over channels-last values: a vector is kLanes neighbouring channels of one pixel. T is what
-// data are stored as, float or Bf16.
+// data are stored as, float or Bf16, or PairedBf16 (paired_tile.inl).
 // Included inside the namespace of each instruction set.
 //
 // A task is a band of output rows of one image and a group of channels. It is walked in pieces of columns
@@ -24,6 +24,7 @@ inline Lane<T> lane_of(const DepthwiseTask<T>& task, std::int64_t c) {
           task.residual == nullptr ? nullptr : task.residual + offset,
           task.dst + offset,
           p.weights + c * p.kernel_y * p.kernel_x,
+          static_cast<const char*>(p.words) + c * p.channel_words * 4,
           load(p.bias + c),
           left < kLanes ? static_cast<int>(left) : kLanes};
 }
@@ -110,12 +111,29 @@ template <int kKernel, int kStride, int C, bool kTail, class T>
   if (piece.right > 0) edge_columns<kKernel, kStride, C, kTail>(lane, pair, piece.right_x, 0, piece.right);
 }
 
+/// Whether 2 kLanes channels from `c` on are done at once.
+inline bool in_halves(const DepthwiseTask<PairedBf16>& task, std::int64_t c) {
+  const Epilogue& e = task.p->epilogue;
+  return c % (2 * kLanes) == 0 && c + 2 * kLanes <= task.last && task.residual == nullptr &&
+         (is_clamp(e) || e.activation == Activation::hard_swish);
+}
+template <int kKernel, int kStride, int C>
+void run_halves(const DepthwiseTask<PairedBf16>& task, std::int64_t c, RowPair<PairedBf16> pair,
+                const Piece& piece);  // paired_tile.inl
+
 template <int kKernel, int kStride, int C, class T>
 void run_pieces(const DepthwiseTask<T>& task, const Piece& piece) {
   const T* at[kMostRows];
   for (std::int64_t y = task.top; y < task.bottom; y += kRows) {
     const RowPair<T> pair = pair_at(task, y, at);
     for (std::int64_t c = task.first; c < task.last; c += kLanes) {
+      if constexpr (kPaired<T>) {
+        if (in_halves(task, c)) {
+          run_halves<kKernel, kStride, C>(task, c, pair, piece);
+          c += kLanes;
+          continue;
+        }
+      }
       const Lane<T> lane = lane_of(task, c);
       if (lane.count == kLanes)
         run_piece<kKernel, kStride, C, false>(lane, pair, piece);

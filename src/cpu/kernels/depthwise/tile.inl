@@ -17,6 +17,7 @@ struct Lane {
   const T* residual;  ///< nullptr: none
   T* dst;
   const float* weights;  ///< [tap][kLanes]
+  const char* words;     ///< see DepthwiseParams
   Vec bias;
   int count;  ///< channels in use: kLanes except at the end of the task's last group
 };
@@ -185,11 +186,18 @@ template <int kKernel, int kStride, int kLeft, int kRight, bool kTail, bool kUpp
   }
 }
 
+template <int kKernel, int kStride, int C, int kLeft, int kRight, bool kTail, bool kWhole>
+void paired_tile(const Lane<PairedBf16>& lane, RowPair<PairedBf16> pair, std::int64_t x);  // paired_tile.inl
+
 /// One tile of a kKernel x kKernel window. An input row serves both output rows where it can. kWhole: all
 /// taps along y lie inside the map.
 template <int kKernel, int kStride, int C, int kLeft, int kRight, bool kTail, bool kWhole, class T>
 [[gnu::always_inline]] inline void window_tile(const Lane<T>& lane, RowPair<T> pair, std::int64_t x) {
   constexpr int kFilterRow = kKernel * kLanes, kRowCount = kKernel + kStride;
+  if constexpr (kPaired<T>) {
+    paired_tile<kKernel, kStride, C, kLeft, kRight, kTail, kWhole>(lane, pair, x);
+    return;
+  }
   const DepthwiseParams& p = *lane.p;
   Vec sum[kRows][C];
   start(lane, sum);

@@ -11,6 +11,8 @@
 #include "cpu/image.h"
 #include "cpu/kernels/families.h"
 #include "cpu/kernels/tile/tile.h"
+#include "cpu/rates.h"
+#include "cpu/storage.h"
 #include "ops/inverted_residual.h"
 
 namespace saccade::cpu {
@@ -24,19 +26,17 @@ using compiler::PreparedKernel;
 using compiler::TensorDesc;
 
 // The state, and what owns the states that it points to.
+template <class Layer>
 struct State {
-  InvertedResidualState state{};
+  BlockState<Layer> state{};
   std::array<std::shared_ptr<const void>, 3> parts;
 };
 
 // A picture whose pixels and rows have these distances.
-TensorDesc picture(std::int64_t batch, std::int64_t channels, std::int64_t height, std::int64_t width,
-                   std::int64_t row, std::int64_t pixel) {
-  return {true,
-          DType::f32,
-          Layout::channels_last,
-          {batch, channels, height, width},
-          {row * height, 1, row, pixel}};
+TensorDesc picture(DType dtype, std::int64_t batch, std::int64_t channels, std::int64_t height,
+                   std::int64_t width, std::int64_t row, std::int64_t pixel) {
+  return {
+      true, dtype, Layout::channels_last, {batch, channels, height, width}, {row * height, 1, row, pixel}};
 }
 
 // The queries of the convolutions that a block is made of. What lies between them is described as it lies in
@@ -55,24 +55,27 @@ class Parts {
     return nullptr;
   }
 
-  /// `pixel`: floats of a pixel between the convolutions; 0: as many as there are channels.
+  /// `pixel`: elements of a pixel between the convolutions; 0: as many as there are channels.
   explicit Parts(const KernelQuery& block, std::int64_t pixel = 0)
       : parts_(ops::block_parts(block.node)), store_(block.store) {
     const TensorDesc &x = block.inputs[ops::kBlockSource], &y = block.outputs[0];
     const std::int64_t channels = block.constants[ops::kBlockDepthwiseWeights]->dim(0);
     ring_row = x.dims[3] * pixel;
     if (pixel == 0) {
-      // Whole cache lines, and an odd number of them a row: neighbouring rows do not compete for the same
+      // Whole vectors, and an odd number of cache lines a row: neighbouring rows do not compete for the same
       // sets.
+      const std::int64_t line = 64 / static_cast<std::int64_t>(dtype_size(x.dtype));
       pixel = (channels + 15) / 16 * 16;
-      ring_row = x.dims[3] * pixel + 16;
+      ring_row = ((x.dims[3] * pixel + line - 1) / line | 1) * line;
     }
     between_row = y.dims[3] * pixel;
     expands = block.node.has_input(ops::kBlockExpandWeights);
     projects = block.node.has_input(ops::kBlockProjectWeights);
-    const TensorDesc written = picture(x.dims[0], channels, x.dims[2], x.dims[3], x.dims[3] * pixel, pixel);
-    const TensorDesc read = picture(x.dims[0], channels, x.dims[2], x.dims[3], ring_row, pixel);
-    const TensorDesc between = picture(y.dims[0], channels, y.dims[2], y.dims[3], between_row, pixel);
+    const TensorDesc written =
+        picture(x.dtype, x.dims[0], channels, x.dims[2], x.dims[3], x.dims[3] * pixel, pixel);
+    const TensorDesc read = picture(x.dtype, x.dims[0], channels, x.dims[2], x.dims[3], ring_row, pixel);
+    const TensorDesc between =
+        picture(x.dtype, y.dims[0], channels, y.dims[2], y.dims[3], between_row, pixel);
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       const bool first = i == 0, last = i + 1 == parts_.size(), middle = i == (expands ? 1u : 0u);
       inputs_[i] = {first ? x : middle ? read : between};
@@ -93,7 +96,7 @@ class Parts {
   KernelQuery project() const { return query(expands ? 2 : 1); }
 
   bool expands, projects;
-  std::int64_t ring_row, between_row;  ///< floats
+  std::int64_t ring_row, between_row;  ///< elements
 
  private:
   KernelQuery query(std::size_t i) const {
@@ -109,7 +112,7 @@ class Parts {
 
 // How a block is cut into steps.
 struct Steps {
-  std::int64_t rows, slots, ring, between;  ///< the last two in floats
+  std::int64_t rows, slots, ring, between;  ///< the last two in elements
 
   Steps(const Parts& parts, const ConvQuery& middle) {
     // Enough pixels for each reading of the filters, in pairs of rows.
@@ -123,7 +126,7 @@ struct Steps {
 
 // How a block is cut into ranges of channels.
 struct Chunks {
-  std::int64_t count = 0, pixel = 0;  ///< floats of a pixel
+  std::int64_t count = 0, pixel = 0;  ///< elements of a pixel
   std::int64_t blocks = 0;            ///< register blocks of the expansion's filters
 
   Chunks() = default;
@@ -186,15 +189,62 @@ const char* can_run(const KernelQuery& query) {
   return check_chunks(parts) == nullptr ? nullptr : check_rows(middle);
 }
 
+// Where all that is read, written and between is bfloat16.
+const char* can_run_halves(const KernelQuery& query) {
+  if (const char* why = Parts::check(AsFloats(query).query())) return why;
+  if (const char* why = check_bf16(query, 1u << ops::kBlockSource | 1u << ops::kBlockResidual)) return why;
+  for (const char* const stored : {"expand_to", "depthwise_to", "project_to"})
+    if (query.node.text(stored, "bfloat16") != "bfloat16") return "what lies between is not bfloat16";
+  const Parts parts(query);
+  if (parts.expands)
+    if (const char* why = check_bf16_pixels(parts.expand())) return why;
+  if (const char* why = check_depthwise_paired(AsFloats(parts.depthwise()).query())) return why;
+  if (parts.projects)
+    if (const char* why = check_bf16_pixels(parts.project())) return why;
+  return check_chunks(parts) == nullptr ? nullptr : check_rows(read_conv(parts.depthwise()));
+}
+
 // How much of the second-level cache a step or a range of channels may use.
-constexpr std::int64_t kNearFloats = 96 * 1024;
+constexpr std::int64_t kNearBytes = 384 * 1024;
+
+// What differs between the two kinds of data.
+template <Isa kIsa>
+struct Floats {
+  using Layer = PointwiseState;
+  static constexpr Isa kSet = kIsa;
+  static double pixels_ns(std::int64_t pixels, const ConvQuery& q) {
+    return tile_row_ns(kIsa, pixels, q.filters, q.channels, 1);
+  }
+  static double depthwise_ns(const ConvQuery& q) {
+    return q.multiply_adds() / (0.6 * multiply_adds_per_ns(kIsa));
+  }
+  static PreparedKernel layer(const KernelQuery& query, std::int64_t blocks) {
+    return prepare_pointwise(query, lanes(kIsa), blocks);
+  }
+  static PreparedKernel depthwise(const KernelQuery& query) { return prepare_depthwise(query, lanes(kIsa)); }
+};
+struct Halves {
+  using Layer = ConvBf16State;
+  static constexpr Isa kSet = Isa::avx512_bf16;
+  static double pixels_ns(std::int64_t pixels, const ConvQuery& q) {
+    return tile_row_ns(kSet, pixels, q.filters, q.channels / 2, 1) * 2 / bf16_speedup();
+  }
+  static double depthwise_ns(const ConvQuery& q) { return depthwise_paired_ns(q); }
+  static PreparedKernel layer(const KernelQuery& query, std::int64_t blocks) {
+    return prepare_bf16_pixels(query, blocks);
+  }
+  static PreparedKernel depthwise(const KernelQuery& query) {
+    return prepare_depthwise_paired(AsFloats(query).query());
+  }
+};
 
 // Nanoseconds of one image, by rows.
-double row_cost(Isa isa, const Parts& parts) {
+template <class Kind>
+double row_cost(const Parts& parts, std::int64_t element) {
   const ConvQuery middle = read_conv(parts.depthwise());
   const Steps steps(parts, middle);
   const auto count = static_cast<double>((middle.out_h + steps.rows - 1) / steps.rows);
-  double ns = middle.multiply_adds() / (0.6 * multiply_adds_per_ns(isa));
+  double ns = Kind::depthwise_ns(middle);
   // What the depthwise convolution reads and writes itself, as that of the family depthwise counts it.
   double moved = 0;
   if (!parts.expands) moved += static_cast<double>(middle.groups * middle.in_h * middle.in_w);
@@ -202,73 +252,84 @@ double row_cost(Isa isa, const Parts& parts) {
   std::int64_t weights = 0;
   if (parts.expands) {
     const ConvQuery q = read_conv(parts.expand());
-    ns += static_cast<double>(q.in_h) * tile_row_ns(isa, q.in_w, q.filters, q.channels, 1);
+    ns += static_cast<double>(q.in_h) * Kind::pixels_ns(q.in_w, q);
     weights += q.filters * q.channels;
   }
   if (parts.projects) {
     const ConvQuery q = read_conv(parts.project());
-    ns += count * tile_row_ns(isa, steps.rows * q.out_w, q.filters, q.channels, 1);
+    ns += count * Kind::pixels_ns(steps.rows * q.out_w, q);
     weights += q.filters * q.channels;
   }
   const std::int64_t near = steps.ring + steps.between + weights;
   // What is too much pushes as much again out, to be fetched in the next step.
-  const std::int64_t fetched = std::clamp<std::int64_t>(2 * (near - kNearFloats), 0, near);
+  const std::int64_t fetched = std::clamp<std::int64_t>(2 * (near - kNearBytes / element), 0, near);
   moved += count * static_cast<double>(fetched);
-  return ns + moved * sizeof(float) / bytes_per_ns(isa);
+  return ns + moved * static_cast<double>(element) / bytes_per_ns(Kind::kSet);
 }
 
 // The same by channels: each range reads the input again.
-double chunk_cost(Isa isa, const Parts& parts) {
+template <class Kind>
+double chunk_cost(const Parts& parts, std::int64_t element) {
   const ConvQuery middle = read_conv(parts.depthwise()), q = read_conv(parts.expand());
-  const Chunks chunks(q, lanes(isa));
+  const Chunks chunks(q, lanes(Kind::kSet));
   const std::int64_t pixels = q.in_h * q.in_w;
   // In order, and long before it is multiplied: most of that is hidden.
   constexpr double kShown = 0.25;
   double moved = kShown * static_cast<double>((chunks.count - 1) * q.channels * pixels) +
                  static_cast<double>(middle.groups * middle.out_h * middle.out_w);
   // A range that does not stay near costs more than it saves.
-  if (pixels * chunks.pixel > kNearFloats) moved += 3 * static_cast<double>(q.filters * pixels);
-  return middle.multiply_adds() / (0.6 * multiply_adds_per_ns(isa)) +
-         tile_row_ns(isa, pixels, q.filters, q.channels, 1) + moved * sizeof(float) / bytes_per_ns(isa);
+  if (pixels * chunks.pixel > kNearBytes / element) moved += 3 * static_cast<double>(q.filters * pixels);
+  return Kind::depthwise_ns(middle) + Kind::pixels_ns(pixels, q) +
+         moved * static_cast<double>(element) / bytes_per_ns(Kind::kSet);
 }
 
-bool by_channels(Isa isa, const Parts& parts) {
+template <class Kind>
+bool by_channels(const Parts& parts, std::int64_t element) {
   if (check_chunks(parts) != nullptr) return false;
-  return check_rows(read_conv(parts.depthwise())) != nullptr || chunk_cost(isa, parts) < row_cost(isa, parts);
+  return check_rows(read_conv(parts.depthwise())) != nullptr ||
+         chunk_cost<Kind>(parts, element) < row_cost<Kind>(parts, element);
 }
 
-template <Isa kIsa>
+std::int64_t element_bytes(const KernelQuery& query) {
+  return static_cast<std::int64_t>(dtype_size(query.inputs[ops::kBlockSource].dtype));
+}
+
+template <class Kind>
 double cost(const KernelQuery& query) {
   const Parts parts(query);
   const auto batch = static_cast<double>(query.inputs[ops::kBlockSource].dims[0]);
-  return batch * (by_channels(kIsa, parts) ? chunk_cost(kIsa, parts) : row_cost(kIsa, parts));
+  const std::int64_t element = element_bytes(query);
+  return batch * (by_channels<Kind>(parts, element) ? chunk_cost<Kind>(parts, element)
+                                                    : row_cost<Kind>(parts, element));
 }
 
-template <Isa kIsa>
+template <class Kind>
 PreparedKernel prepare(const KernelQuery& query) {
-  const int width = lanes(kIsa);
+  using Layer = typename Kind::Layer;
+  const int width = lanes(Kind::kSet);
+  const std::int64_t element = element_bytes(query);
   const Parts whole(query);
-  const bool chunked = by_channels(kIsa, whole);
+  const bool chunked = by_channels<Kind>(whole, element);
   const Chunks chunks = chunked ? Chunks(read_conv(whole.expand()), width) : Chunks{};
   const Parts parts(query, chunks.pixel);
   const ConvQuery middle = read_conv(parts.depthwise());
   const Steps steps(parts, middle);
-  auto packed = std::make_shared<State>();
-  InvertedResidualState& s = packed->state;
+  auto packed = std::make_shared<State<Layer>>();
+  BlockState<Layer>& s = packed->state;
   PreparedKernel prepared;
   const auto keep = [&](std::size_t i, const PreparedKernel& part) {
     packed->parts[i] = part.state;
     prepared.weight_bytes += part.weight_bytes;
   };
   if (parts.expands) {
-    keep(0, prepare_pointwise(parts.expand(), width, chunks.blocks));
-    s.expand = static_cast<const PointwiseState*>(packed->parts[0].get());
+    keep(0, Kind::layer(parts.expand(), chunks.blocks));
+    s.expand = static_cast<const Layer*>(packed->parts[0].get());
   }
-  keep(1, prepare_depthwise(parts.depthwise(), width));
+  keep(1, Kind::depthwise(parts.depthwise()));
   s.depthwise = static_cast<const DepthwiseParams*>(packed->parts[1].get());
   if (parts.projects) {
-    keep(2, prepare_pointwise(parts.project(), width));
-    s.project = static_cast<const PointwiseState*>(packed->parts[2].get());
+    keep(2, Kind::layer(parts.project(), 0));
+    s.project = static_cast<const Layer*>(packed->parts[2].get());
     const ConvQuery q = read_conv(parts.project());
     s.has_residual = q.has_residual;
     s.residual_image = q.residual_image, s.residual_row = q.residual_pixel * q.out_w;
@@ -279,8 +340,9 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.chunks = chunks.count;
   s.rows = steps.rows, s.slots = steps.slots;
   s.ring_row = parts.ring_row, s.between_row = parts.between_row;
-  s.ring = 0, s.between = chunked ? x.height * parts.ring_row : steps.ring;
-  s.table = s.between + (chunked ? 0 : steps.between);
+  const auto line = [](std::int64_t bytes) { return (bytes + 63) / 64 * 64; };
+  s.ring = 0, s.between = line((chunked ? x.height * parts.ring_row : steps.ring) * element);
+  s.table = s.between + line((chunked ? 0 : steps.between) * element);
 
   const std::int64_t units = (y.height + s.rows - 1) / s.rows;
   double work = middle.multiply_adds();
@@ -291,8 +353,8 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.band = (units + s.bands - 1) / s.bands * s.rows;
   s.bands = (y.height + s.band - 1) / s.band;
   prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
-  s.state = (s.table + s.depthwise->table_floats + 15) / 16 * 16;
-  prepared.thread_scratch = static_cast<std::size_t>(s.state) * sizeof(float) + sizeof(BlockRing);
+  s.state = line(s.table + s.depthwise->table_floats * static_cast<std::int64_t>(sizeof(float)));
+  prepared.thread_scratch = static_cast<std::size_t>(s.state) + sizeof(BlockRing);
   prepared.constants_used.assign(query.inputs.size(), false);
   for (std::size_t i = ops::kBlockExpandWeights; i < query.inputs.size() && i < ops::kBlockResidual; ++i)
     prepared.constants_used[i] = true;
@@ -303,12 +365,14 @@ PreparedKernel prepare(const KernelQuery& query) {
 }
 
 constexpr KernelDesc kTable[] = {
-    {"inverted_residual.avx512.fp32", "InvertedResidual", Isa::avx512, false, can_run, cost<Isa::avx512>,
-     prepare<Isa::avx512>, avx512::inverted_residual},
-    {"inverted_residual.avx2.fp32", "InvertedResidual", Isa::avx2, false, can_run, cost<Isa::avx2>,
-     prepare<Isa::avx2>, avx2::inverted_residual},
+    {"inverted_residual.avx512_bf16.bf16", "InvertedResidual", Isa::avx512_bf16, false, can_run_halves,
+     cost<Halves>, prepare<Halves>, avx512::inverted_residual_bf16},
+    {"inverted_residual.avx512.fp32", "InvertedResidual", Isa::avx512, false, can_run,
+     cost<Floats<Isa::avx512>>, prepare<Floats<Isa::avx512>>, avx512::inverted_residual},
+    {"inverted_residual.avx2.fp32", "InvertedResidual", Isa::avx2, false, can_run, cost<Floats<Isa::avx2>>,
+     prepare<Floats<Isa::avx2>>, avx2::inverted_residual},
     {"inverted_residual.portable.fp32", "InvertedResidual", Isa::portable, false, can_run,
-     cost<Isa::portable>, prepare<Isa::portable>, portable::inverted_residual},
+     cost<Floats<Isa::portable>>, prepare<Floats<Isa::portable>>, portable::inverted_residual},
 };
 
 }  // namespace
