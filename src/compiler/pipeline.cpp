@@ -95,7 +95,10 @@ constexpr std::array kPasses{
     Pass{"fold_pad", false, plain<fold_pad>},
     // Leaves a BatchNorm that may be folded.
     Pass{"widen_instance_norm", false, plain<widen_instance_norm>},
+    // Before factors of theirs, the 0.5 of GELU, become part of the next layer.
+    Pass{"recognise_activations", false, plain<recognise_activations>},
     Pass{"fold_batch_norm", false, plain<fold_batch_norm>},
+    // Those whose factors and summands came together.
     Pass{"recognise_activations", false, plain<recognise_activations>},
     // Before activations become part of what comes before them.
     Pass{"threshold_logits", false, plain<threshold_logits>},

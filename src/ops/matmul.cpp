@@ -17,7 +17,7 @@ constexpr AttributeDef kAttributes[] = {{"activation", AttributeKind::text},
                                         kStoreAs};
 
 void infer(InferContext& context) {
-  if (!parameters_fit(context.dtype(1), context.dtype(0))) context.fail("operands differ in type");
+  if (!data_fits(context.dtype(1), context.dtype(0))) context.fail("operands differ in type");
   Activation{context};
   context.output(0, stored_type(context), product_shape(context, 0, 1));
 }

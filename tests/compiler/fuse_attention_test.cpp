@@ -67,6 +67,20 @@ TEST(FuseAttention, OfTokensThatLieSideBySide) {
   }
 }
 
+TEST(FuseAttention, OfHeadsInTheBatch) {
+  for (const Shape& mask : std::vector<Shape>{{}, {6, 7, 5}, {1, 7, 5}, {7, 5}}) {
+    GraphMaker m;
+    const Id q = m.input("q", {6, 7, kSize}), k = m.input("k", {6, 5, kSize}), v = m.input("v", {6, 5, 3});
+    Id scores = m.node("MatMul", {m.node("Mul", {q, m.scalar(0.7f)}), m.transpose(k, {0, 2, 1})});
+    if (!mask.empty()) scores = m.node("Add", {scores, m.input("mask", mask)});
+    const ir::Graph g =
+        apply(canonicalise, apply(fuse_attention, m.finish({m.node("MatMul", {softmax(m, scores), v})})));
+    ASSERT_EQ(count(g, "Attention"), 1u);
+    EXPECT_EQ(find(g, "Attention")->integer("q_num_heads", 0), 1);
+    EXPECT_EQ(count(g, "Softmax") + count(g, "MatMul"), 0u);
+  }
+}
+
 TEST(FuseAttention, OfHeadsAsTheyAre) {
   for (const Shape& mask : {Shape{}, Shape{5}, Shape{3, 7, 5}, Shape{2, 1, 7, 5}}) {
     GraphMaker m;

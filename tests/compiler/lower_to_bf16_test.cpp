@@ -219,6 +219,22 @@ TEST(LowerToBf16, TokensStayNarrowFromLayerToLayer) {
   EXPECT_EQ(read(g, testing::find(g, "LayerNormalization")->name, 1), DType::f32) << "scale";
 }
 
+TEST(LowerToBf16, ProductsOfWhatIsNarrow) {
+  GraphMaker m;
+  const Id x = m.conv(m.input("x", {1, 3, 8, 8}), 3, 8), y = m.conv(x, 8, 8);
+  const Id product = m.node("MatMul", {x, y});
+  const Id scores = m.node("Softmax", {m.node("MatMul", {product, m.random({8, 8})})});
+  const ir::Graph g = lowered(m.finish({m.conv(m.node("MatMul", {scores, x}), 8, 2)}));
+  EXPECT_EQ(count(g, "Cast"), 0u);
+  EXPECT_EQ(result(g, "MatMul"), DType::bf16);
+  EXPECT_EQ(read(g, testing::find(g, "MatMul")->name, 1), DType::bf16);
+  EXPECT_EQ(read(g, testing::find(g, "Softmax")->name), DType::f32);
+  std::vector<DType> results;
+  for (const ir::Node& node : g.nodes)
+    if (node.op == "MatMul") results.push_back(g.value(node.outputs[0]).dtype);
+  EXPECT_EQ(results, (std::vector<DType>{DType::bf16, DType::f32, DType::bf16}));
+}
+
 // What attention keeps of keys and values is what the network returns.
 TEST(LowerToBf16, AttentionThatKeepsItsKeysStaysFloat) {
   GraphMaker m;

@@ -48,6 +48,24 @@ void add_matmuls(std::vector<Case>& cases) {
   cases.push_back(batch);
 }
 
+/// Both factors, one and the result stored as bf16; what is f32 beside bf16 is rounded to it.
+void add_narrow(std::vector<Case>& cases) {
+  for (const Case& test : std::vector<Case>(cases)) {
+    if (test.inputs[1].shape.size() < 2) continue;
+    const bool constant = test.inputs[1].constant;
+    const std::vector<std::size_t> data =
+        constant ? std::vector<std::size_t>{0} : std::vector<std::size_t>{0, 1};
+    std::vector<Case> narrow{stored_narrow(test, data, DType::bf16), stored_narrow(test, data, DType::f32),
+                             stored_narrow(test, {}, DType::bf16)};
+    if (!constant) narrow.push_back(stored_narrow(test, {1}, DType::f32));
+    for (std::size_t i = 0; i < narrow.size(); ++i) {
+      narrow[i].expect = "matmul.avx512_bf16";
+      if (constant || i > 1) narrow[i].tolerance = 1.0 / 128;
+      cases.push_back(std::move(narrow[i]));
+    }
+  }
+}
+
 void add_gemms(std::vector<Case>& cases) {
   for (std::int64_t turned_a : {0, 1})
     for (std::int64_t turned_b : {0, 1})
@@ -97,6 +115,7 @@ void add_gemms(std::vector<Case>& cases) {
 std::vector<Case> matmul_cases() {
   std::vector<Case> cases;
   add_matmuls(cases);
+  add_narrow(cases);
   add_gemms(cases);
   return cases;
 }

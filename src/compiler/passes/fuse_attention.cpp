@@ -121,9 +121,9 @@ std::optional<Match> match_at(const Edit& edit, const Node& product) {
   };
   const std::optional<std::size_t> softmax = sole(product.inputs[0], "Softmax");
   const Shape* shape = known_shape(graph, product.inputs[0]);
-  if (!softmax || shape == nullptr || shape->size() != 4) return std::nullopt;
+  if (!softmax || shape == nullptr || (shape->size() != 4 && shape->size() != 3)) return std::nullopt;
   const std::int64_t axis = graph.nodes[*softmax].integer("axis", -1);
-  if (axis != -1 && axis != 3) return std::nullopt;
+  if (axis != -1 && axis + 1 != static_cast<std::int64_t>(shape->size())) return std::nullopt;
   ValueId scores = graph.nodes[*softmax].inputs[0];
   if (const std::optional<std::size_t> add = sole(scores, "Add")) {
     const Node& node = graph.nodes[*add];
@@ -160,12 +160,29 @@ std::optional<Match> match_at(const Edit& edit, const Node& product) {
   }
   const Shape *qs = known_shape(graph, q), *ks = known_shape(graph, k),
               *vs = known_shape(graph, product.inputs[1]);
-  if (qs == nullptr || ks == nullptr || vs == nullptr || qs->size() != 4 || ks->size() != 4 ||
-      vs->size() != 4 || graph.value(q).dtype != DType::f32)
+  if (qs == nullptr || ks == nullptr || vs == nullptr || qs->size() != shape->size() ||
+      ks->size() != shape->size() || vs->size() != shape->size() || graph.value(q).dtype != DType::f32)
     return std::nullopt;
-  for (std::size_t i = 0; i < 2; ++i)
+  for (std::size_t i = 0; i + 2 < shape->size(); ++i)
     if ((*qs)[i] != (*ks)[i] || (*qs)[i] != (*vs)[i]) return std::nullopt;
   return match;
+}
+
+// Heads that are part of the batch: (batch * heads, length, size), tokens of one head each.
+bool fuse_single_heads(Edit& edit, std::size_t index, const Match& match) {
+  const std::string name = edit.graph().nodes[index].name;
+  Node node{name, "Attention", {match.q.id, match.k.id, match.v.id}, {}, {{"scale", match.scale}}};
+  node.attributes["q_num_heads"] = node.attributes["kv_num_heads"] = std::int64_t{1};
+  node.inputs[1] = insert_transpose(edit, index, name + ":keys", match.k.id, {0, 2, 1});
+  if (match.mask != ir::kNoValue) {
+    const Shape mask = *known_shape(edit.graph(), match.mask);
+    node.inputs.push_back(mask.size() < 3 ? match.mask
+                                          : insert_reshape(edit, index, name + ":mask", match.mask,
+                                                           {mask[0], 1, mask[1], mask[2]}));
+  }
+  edit.replace(index, edit.insert(index, std::move(node)));
+  for (const std::size_t n : match.inner) edit.remove(n);
+  return true;
 }
 
 bool fuse(Edit& edit, std::size_t index) {
@@ -174,6 +191,7 @@ bool fuse(Edit& edit, std::size_t index) {
   if (product.op != "MatMul" || product.text("activation", "none") != "none") return false;
   const std::optional<Match> match = match_at(edit, product);
   if (!match) return false;
+  if (known_shape(graph, product.outputs[0])->size() == 3) return fuse_single_heads(edit, index, *match);
   const Shape result = *known_shape(graph, product.outputs[0]);
   const std::string name = product.name;
   std::vector<std::optional<Part>> parts;

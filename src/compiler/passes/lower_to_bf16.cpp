@@ -23,6 +23,13 @@ bool has_past(const Node& node) {
   return false;
 }
 
+// Whole numbers are multiplied exactly, as what they were quantised from.
+bool multiplies_reals(const ir::Graph& graph, const Node& product) {
+  const Tensor* weights = graph.constant(product.inputs[1]);
+  return graph.constant(product.inputs[0]) == nullptr && product.text("activation", "none") == "none" &&
+         (weights == nullptr || (weights->dtype() == DType::f32 && !integer_weights(*weights)));
+}
+
 // How an operator takes narrow values.
 enum class Kind {
   layer,  // narrow or wide data in, either out: a convolution, where the network's values begin
@@ -48,6 +55,7 @@ Kind kind_of(const ir::Graph& graph, const Node& node) {
   const bool single = node.outputs.size() == 1;
   if (one_of(node.op, kLayers)) return single ? Kind::layer : Kind::other;
   if (one_of(node.op, kMeans)) return Kind::mean;
+  if (node.op == "MatMul") return multiplies_reals(graph, node) ? Kind::layer : Kind::other;
   // Attention takes queries, keys and values of one type and returns that.
   if (node.op == "Attention") return single && !has_past(node) ? Kind::mover : Kind::other;
   if (one_of(node.op, kMovers))
@@ -57,9 +65,10 @@ Kind kind_of(const ir::Graph& graph, const Node& node) {
 }
 
 // Inputs that hold data, as opposed to weights, sizes and axes.
-std::vector<std::size_t> data_slots(const Node& node, Kind kind) {
+std::vector<std::size_t> data_slots(const ir::Graph& graph, const Node& node, Kind kind) {
   std::vector<std::size_t> slots{0};
   if (node.op == "Conv") slots = {0, 3, 4};
+  if (node.op == "MatMul" && kind == Kind::layer && graph.constant(node.inputs[1]) == nullptr) slots = {0, 1};
   if (node.op == "Attention") slots = {0, 1, 2};
   if (node.op == "InvertedResidual") slots = {ops::kBlockSource, ops::kBlockResidual};
   if (kind == Kind::chain || node.op == "Concat") {
@@ -83,6 +92,9 @@ class Narrowing {
         uses_(graph),
         narrow_(graph.values.size(), false),
         near_end_(graph.values.size(), false) {
+    if (const Shape* shape = graph.inputs.empty() ? nullptr : known_shape(graph, graph.inputs[0]);
+        shape != nullptr && !shape->empty())
+      batch_ = shape->front();
     for (const Node& node : graph.nodes) {
       kinds_.push_back(kind_of(graph, node));
       kept_.push_back(keeps(node, wide_layers));
@@ -112,7 +124,9 @@ class Narrowing {
     const Shape* shape = known_shape(graph_, id);
     if (shape == nullptr || shape->size() < 3 || graph_.value(id).dtype != DType::f32) return false;
     if (shape->size() == 4) return (*shape)[2] * (*shape)[3] > 1;
-    return element_count(*shape) > shape->front() * shape->back();
+    // Where the batch does not come first, tokens do.
+    const std::int64_t batch = shape->front() == batch_ ? batch_ : 1;
+    return element_count(*shape) > batch * shape->back();
   }
 
   // What graph inputs and outputs are made of or make without a convolution between.
@@ -126,7 +140,7 @@ class Narrowing {
         const ValueId id = node.inputs[slot];
         return graph_.constant(id) != nullptr || near_end_[index(id)];
       };
-      const std::vector<std::size_t> slots = data_slots(node, kinds_[n]);
+      const std::vector<std::size_t> slots = data_slots(graph_, node, kinds_[n]);
       if (!std::all_of(slots.begin(), slots.end(), of_input)) continue;
       for (const ValueId id : node.outputs)
         if (id != ir::kNoValue) near_end_[index(id)] = true;
@@ -150,7 +164,7 @@ class Narrowing {
     const Node& node = graph_.nodes[n];
     if (node.op == "ResizeArgMax") return slot == 0;
     if (kept_[n] || kinds_[n] == Kind::other) return false;
-    const std::vector<std::size_t> slots = data_slots(node, kinds_[n]);
+    const std::vector<std::size_t> slots = data_slots(graph_, node, kinds_[n]);
     if (std::find(slots.begin(), slots.end(), slot) == slots.end()) return false;
     return kinds_[n] != Kind::mover || narrow_[index(node.outputs[0])] || whole_plane(node);
   }
@@ -164,7 +178,7 @@ class Narrowing {
     if (kinds_[n] != Kind::mover) return false;
     const Node& node = graph_.nodes[n];
     double converted = 0, made = 0;
-    for (const std::size_t slot : data_slots(node, Kind::mover)) {
+    for (const std::size_t slot : data_slots(graph_, node, Kind::mover)) {
       const ValueId id = node.inputs[slot];
       if (graph_.constant(id) == nullptr && !narrow(id))
         converted += static_cast<double>(element_count(*known_shape(graph_, id)));
@@ -221,7 +235,7 @@ class Narrowing {
 
   void rewrite(Node node, std::size_t n) {
     const Kind kind = kinds_[n];
-    const std::vector<std::size_t> slots = data_slots(node, kind);
+    const std::vector<std::size_t> slots = data_slots(graph_, node, kind);
     const auto reads = [&](std::size_t slot) { return narrow(node.inputs[slot]); };
     const bool result = !node.outputs.empty() && narrow(node.outputs[0]);
     const bool any = result || std::any_of(slots.begin(), slots.end(), reads);
@@ -288,6 +302,7 @@ class Narrowing {
 
   ir::Graph& graph_;
   ir::Uses uses_;
+  std::int64_t batch_ = 1;
   std::vector<Kind> kinds_;
   std::vector<bool> kept_;    // per node: stays wide by request
   std::vector<bool> narrow_;  // per value

@@ -3,10 +3,7 @@
 // the thread's scratch, the exponentials as bfloat16 in place of them, times values. Every element is one chain of words in their
 // order, whatever block it falls into.
 
-#include "cpu/kernels/vectors.inl"
-
-constexpr int kPairPanel = kMatmulVectors * kLanes;
-constexpr std::int64_t kPairPanelBytes = kPairPanel * 4;
+#include "cpu/kernels/word_panels.inl"
 
 /// The packed keys of one head, and its values behind them.
 [[gnu::always_inline]] inline char* pair_keys(const AttentionState& s, void* scratch, std::int64_t shared) {
@@ -17,57 +14,6 @@ constexpr std::int64_t kPairPanelBytes = kPairPanel * 4;
   return keys + s.scores.panels * s.key_words * kPairPanelBytes;
 }
 
-/// A panel of keys: word w of key j at [w][j]. Keys that do not exist are zeros.
-inline void pack_pair_keys(const AttentionState& s, const Bf16* k, std::int64_t panel, char* to) {
-  const std::int64_t row = s.scores.b_column, step = s.scores.b_k, size = s.scores.k, first_key = panel * kPairPanel;
-  const std::int64_t left = s.scores.n - first_key, keys = left < kPairPanel ? left : kPairPanel;
-  const Bf16* from = k + first_key * row;
-  if (step == 1 && size % 2 == 0) {
-    for (int half = 0; half < kMatmulVectors; ++half)
-      for (std::int64_t w = 0; w < s.key_words; w += kLanes) {
-        const std::int64_t rest = s.key_words - w;
-        const int words = static_cast<int>(rest < kLanes ? rest : kLanes);
-        Vec rows[kLanes];
-#pragma GCC unroll 16
-        for (int j = 0; j < kLanes; ++j) {
-          const std::int64_t key = half * kLanes + j;
-          rows[j] = key < keys ? load_part(reinterpret_cast<const float*>(from + key * row + 2 * w), words) : zero();
-        }
-        transpose(rows);
-        float* out = reinterpret_cast<float*>(to + w * kPairPanelBytes) + half * kLanes;
-#pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i)
-          if (i < words) store(out + i * kPairPanel, rows[i]);
-      }
-    return;
-  }
-  auto* halves = reinterpret_cast<Bf16*>(to);
-  for (std::int64_t d = 0; d < 2 * s.key_words; ++d)
-    for (std::int64_t j = 0; j < kPairPanel; ++j)
-      halves[(d / 2 * kPairPanel + j) * 2 + d % 2] = j < keys && d < size ? from[j * row + d * step] : Bf16{0};
-}
-
-/// A panel of values: of keys 2w and 2w + 1, column c at [w][c].
-inline void pack_pair_values(const AttentionState& s, const Bf16* v, std::int64_t panel, char* to) {
-  const std::int64_t row = s.values.b_k, step = s.values.b_column, column = panel * kPairPanel;
-  const std::int64_t left = s.values.n - column, columns = left < kPairPanel ? left : kPairPanel;
-  const Bf16 zeros[kPairPanel] = {};
-  for (std::int64_t w = 0; w < s.value_words; ++w, to += kPairPanelBytes) {
-    const Bf16* lower = v + 2 * w * row + column * step;
-    const bool last = 2 * w + 1 == s.values.k;
-    const Bf16* upper = last ? zeros : lower + row;
-    auto* halves = reinterpret_cast<Bf16*>(to);
-    if (step == 1 && columns == kPairPanel) {
-      for (int c = 0; c < kPairPanel; ++c) halves[2 * c] = lower[c], halves[2 * c + 1] = upper[c];
-      continue;
-    }
-    for (std::int64_t c = 0; c < kPairPanel; ++c) {
-      halves[2 * c] = c < columns ? lower[c * step] : Bf16{0};
-      halves[2 * c + 1] = c < columns ? upper[last ? 0 : c * step] : Bf16{0};
-    }
-  }
-}
-
 inline void pack_pairs(const AttentionState& s, const compiler::KernelArgs& args) {
   const std::int64_t packs = s.scores.packs + s.values.packs;
   for (std::int64_t t = args.begin; t < args.end; ++t) {
@@ -76,45 +22,13 @@ inline void pack_pairs(const AttentionState& s, const compiler::KernelArgs& args
     const MatmulState& product = of_keys ? s.scores : s.values;
     const std::int64_t first_panel = (of_keys ? pack : pack - s.scores.packs) * product.panels_per_pack;
     const std::int64_t left = product.panels - first_panel;
-    char* keys = pair_keys(s, args.shared_scratch, shared);
-    for (std::int64_t p = first_panel; p < first_panel + (left < product.panels_per_pack ? left : product.panels_per_pack); ++p)
-      if (of_keys)
-        pack_pair_keys(s, static_cast<const Bf16*>(args.src[1]) + s.keys[shared].k, p, keys + p * s.key_words * kPairPanelBytes);
-      else
-        pack_pair_values(s, static_cast<const Bf16*>(args.src[2]) + s.keys[shared].v, p,
-                         pair_values(s, keys) + p * s.value_words * kPairPanelBytes);
-  }
-}
-
-/// `words` words of M rows, `pitch` bytes apart, times a panel.
-template <int M>
-[[gnu::always_inline]] inline void multiply_panel(Vec (&sum)[M][kMatmulVectors], const char* a, std::int64_t pitch, const char* b,
-                                                  std::int64_t words) {
-  constexpr int kGroups = (M + 2) / 3;
-  const char* q[kGroups];  // one pointer for three rows: +0, +pitch, +2 pitch are address modes
-#pragma GCC unroll 4
-  for (int g = 0; g < kGroups; ++g) {
-    q[g] = a + 3 * g * pitch;
-    asm("" : "+r"(q[g]));
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < M; ++i)
-#pragma GCC unroll 2
-    for (int j = 0; j < kMatmulVectors; ++j) sum[i][j] = zero();
-  const char* const end = b + words * kPairPanelBytes;
-#pragma GCC unroll 1
-  for (; b != end; b += kPairPanelBytes) {
-    Int row[kMatmulVectors];
-#pragma GCC unroll 2
-    for (int j = 0; j < kMatmulVectors; ++j) row[j] = load_words(b + j * kLanes * 4);
-#pragma GCC unroll 16
-    for (int i = 0; i < M; ++i) {
-      const Int x = broadcast_word(q[i / 3] + i % 3 * pitch);
-#pragma GCC unroll 2
-      for (int j = 0; j < kMatmulVectors; ++j) sum[i][j] = add_bf16_pairs(sum[i][j], x, row[j]);
-    }
-#pragma GCC unroll 4
-    for (int g = 0; g < kGroups; ++g) q[g] += 4;
+    const std::int64_t end = first_panel + (left < product.panels_per_pack ? left : product.panels_per_pack);
+    const Bf16* from = static_cast<const Bf16*>(args.src[of_keys ? 1 : 2]) + (of_keys ? s.keys[shared].k : s.keys[shared].v);
+    char* const keys = pair_keys(s, args.shared_scratch, shared);
+    char* const to = of_keys ? keys : pair_values(s, keys);
+    const std::int64_t panel_bytes = (of_keys ? s.key_words : s.value_words) * kPairPanelBytes;
+    for (std::int64_t p = first_panel; p < end; ++p)
+      pack_pair_panel(PairSource<Bf16>{from, product.b_k, product.b_column, product.k, product.n}, p, to + p * panel_bytes);
   }
 }
 
@@ -169,13 +83,6 @@ inline float pair_exponentials(float* x, const float* mask, float scale, std::in
   return all == 0 ? 0.0f : 1.0f / all;
 }
 
-/// Up to kLanes * kMatmulVectors columns of a row.
-[[gnu::always_inline]] inline void store_pair_row(Bf16* to, std::int64_t columns, Vec a, Vec b) {
-  if (columns >= kPairPanel) return store_pair(to, a, b);
-  store_part(to, columns < kLanes ? static_cast<int>(columns) : kLanes, a);
-  if (columns > kLanes) store_part(to + kLanes, static_cast<int>(columns - kLanes), b);
-}
-
 /// What is read and written of M queries, and where their scores wait.
 struct PairRows {
   const char* q;
@@ -189,14 +96,14 @@ struct PairRows {
 template <int M>
 [[gnu::noinline]] void attend(const AttentionState& s, const PairRows& at) {
   const std::int64_t pitch = s.scores.dst_row;
-  Vec sum[M][kMatmulVectors];
+  Vec sum[M][kPanelVectors];
   for (std::int64_t p = 0; p < s.scores.panels; ++p) {
     multiply_panel<M>(sum, at.q, at.q_pitch, at.keys + p * s.key_words * kPairPanelBytes, s.key_words);
     float* to = at.scores + p * kPairPanel;
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
-      for (int j = 0; j < kMatmulVectors; ++j) store(to + i * pitch + j * kLanes, sum[i][j]);
+      for (int j = 0; j < kPanelVectors; ++j) store(to + i * pitch + j * kLanes, sum[i][j]);
   }
   float factors[M];
   for (int i = 0; i < M; ++i)
@@ -226,12 +133,6 @@ void attend_few(const AttentionState& s, std::int64_t rows, const PairRows& at) 
   attend<M>(s, at);
 }
 
-/// Queries as whole words, one row behind the other.
-inline void copy_words(const AttentionState& s, const Bf16* q, std::int64_t rows, Bf16* to) {
-  for (std::int64_t i = 0; i < rows; ++i, q += s.q_row, to += 2 * s.key_words)
-    for (std::int64_t d = 0; d < 2 * s.key_words; ++d) to[d] = d < s.scores.k ? q[d * s.q_step] : Bf16{0};
-}
-
 inline void run_attention_pairs(const compiler::KernelArgs& args) {
   const auto& s = *static_cast<const AttentionState*>(args.state);
   if (args.phase == 0) return pack_pairs(s, args);
@@ -249,7 +150,7 @@ inline void run_attention_pairs(const compiler::KernelArgs& args) {
     for (std::int64_t row = begin; row < end; row += height) {
       const std::int64_t rows = end - row < height ? end - row : height;
       const Bf16* q = static_cast<const Bf16*>(args.src[0]) + item.q + row * s.q_row;
-      if (!direct) copy_words(s, q, rows, copied);
+      if (!direct) copy_words(q, s.q_row, s.q_step, rows, s.scores.k, copied);
       const PairRows at{reinterpret_cast<const char*>(direct ? q : copied),
                         direct ? s.q_row * 2 : s.key_words * 4,
                         keys,

@@ -219,6 +219,7 @@ void set_program(const ops::ChainProgram& program, State& state) {
   for (const ops::ChainInstruction& from : program.instructions) {
     const std::size_t self = made++;
     ElementwiseInstruction in = encode(from);
+    if (in.code == Code::gelu && s.dst_type == ElementwiseType::brain) in.code = Code::gelu_short;
     const bool clamp = from.op->name == "Relu" || from.op->name == "Clip";
     if (clamp && from.operands[0].index >= inputs &&
         uses[static_cast<std::size_t>(from.operands[0].index)] == 1) {
@@ -299,10 +300,20 @@ double cost(const KernelQuery& query) {
   return count * (work + gathered(query) * kGatheredNs) + bytes / bytes_per_ns(kIsa);
 }
 
+/// Results that an instruction rounds to bf16.
+const char* can_run_rounded(const KernelQuery& query) {
+  if (query.outputs.empty() || query.outputs[0].dtype != DType::bf16) return "the result is not bfloat16";
+  return can_run(query);
+}
+/// Rounding takes nine operations a vector without it.
+double cost_rounded(const KernelQuery& query) { return 0.9 * cost<Isa::avx512>(query); }
+
 // Any input of the output's form: each element is read before the same element of the output is written.
 constexpr std::uint32_t kInPlace = ~0u;
 
 constexpr KernelDesc kTable[] = {
+    {"elementwise.avx512_bf16.stored.bf16", "ElementwiseChain", Isa::avx512_bf16, false, can_run_rounded,
+     cost_rounded, prepare, avx512::elementwise_chain_rounded, kInPlace},
     {"elementwise.avx512.fp32", "ElementwiseChain", Isa::avx512, false, can_run, cost<Isa::avx512>, prepare,
      avx512::elementwise_chain, kInPlace},
     {"elementwise.avx2.fp32", "ElementwiseChain", Isa::avx2, false, can_run, cost<Isa::avx2>, prepare,

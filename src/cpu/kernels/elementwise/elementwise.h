@@ -42,6 +42,7 @@ enum class ElementwiseCode : int {
   softplus,
   mish,
   gelu_tanh,
+  gelu_short,  ///< where results are stored as bf16
   gelu,
   erf,
   softsign,
@@ -106,7 +107,8 @@ void elementwise_chain(const compiler::KernelArgs& args) noexcept;
 }
 namespace avx512 {
 void elementwise_chain(const compiler::KernelArgs& args) noexcept;
-}
+void elementwise_chain_rounded(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void elementwise_chain(const compiler::KernelArgs& args) noexcept;
 }

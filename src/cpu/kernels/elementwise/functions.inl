@@ -312,6 +312,9 @@ template <bool kScalar>
     case ElementwiseCode::gelu_tanh:
       map<1>(a, y, n, [](Vec x) { return gelu_tanh(x); });
       break;
+    case ElementwiseCode::gelu_short:
+      map<2>(a, y, n, [](Vec x) { return gelu_short(x); });
+      break;
     case ElementwiseCode::gelu:
       map<1>(a, y, n, [](Vec x) { return gelu(x); });
       break;

@@ -5,10 +5,13 @@
 #include <memory>
 #include <vector>
 
+#include "base/half.h"
 #include "cpu/cost.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernels/families.h"
 #include "cpu/packed.h"
+#include "cpu/rates.h"
+#include "cpu/storage.h"
 
 namespace saccade::cpu {
 
@@ -20,6 +23,7 @@ using compiler::PreparedKernel;
 using compiler::TensorDesc;
 
 struct State {
+  MatmulPairsState pairs{};  ///< of words alone
   MatmulState plain{};
   std::vector<MatmulItem> items;
   std::vector<std::int64_t> b_offsets;
@@ -35,6 +39,7 @@ const char* check(const KernelQuery& query) {
   if (query.inputs.size() < 2 || query.outputs.size() != 1) return "operands missing";
   for (const TensorDesc& x : query.inputs)
     if (x.present && x.dtype != DType::f32) return "not float32";
+  if (query.outputs[0].dtype != DType::f32) return "the result is not float32";
   for (std::size_t i = 0; i < 2; ++i)
     if (!query.inputs[i].present || query.inputs[i].rank() == 0) return "an operand is absent or a scalar";
   if (query.outputs[0].count() == 0 || query.inputs[0].count() == 0) return "empty";
@@ -170,8 +175,9 @@ void set_gemm(const KernelQuery& query, State& state) {
   s.bias_row = rank > 1 && c.dims[0] > 1 ? c.strides[0] : 0;
 }
 
-/// Packs a constant B, row-major in its logical order.
-void pack(const KernelQuery& query, State& state, int panel_columns) {
+/// Walks a constant B, row-major in its logical order: put(matrix, k, column, value).
+template <class Put>
+void for_each_constant(const KernelQuery& query, const State& state, Put put) {
   const MatmulState& s = state.plain;
   const Tensor& b = *query.constants[1];
   const std::vector<std::int64_t> strides = compiler::dense_strides(b.shape(), compiler::Layout::plain);
@@ -188,18 +194,42 @@ void pack(const KernelQuery& query, State& state, int panel_columns) {
     set_gemm(constant, dense);
   else
     set_items(constant, dense);
+  for (std::size_t matrix = 0; matrix < state.b_offsets.size(); ++matrix) {
+    const float* from = b.data<float>() + dense.b_offsets[matrix];
+    for (std::int64_t k = 0; k < s.k; ++k)
+      for (std::int64_t j = 0; j < s.n; ++j)
+        put(static_cast<std::int64_t>(matrix), k, j, from[k * dense.plain.b_k + j * dense.plain.b_column]);
+  }
+}
+
+/// Packs a constant B.
+void pack(const KernelQuery& query, State& state, int panel_columns) {
+  const MatmulState& s = state.plain;
   const std::int64_t matrix_size = s.panels * s.k * panel_columns;
-  const std::size_t matrices = state.b_offsets.size();
   state.packed = PackedFloats::packed(
-      query, matrices * static_cast<std::size_t>(matrix_size), [&](PackedFloats& packed) {
-        for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-          const float* from = b.data<float>() + dense.b_offsets[matrix];
-          float* to = packed.data() + static_cast<std::int64_t>(matrix) * matrix_size;
-          for (std::int64_t k = 0; k < s.k; ++k)
-            for (std::int64_t j = 0; j < s.n; ++j)
-              to[(j / panel_columns * s.k + k) * panel_columns + j % panel_columns] =
-                  from[k * dense.plain.b_k + j * dense.plain.b_column];
-        }
+      query, state.b_offsets.size() * static_cast<std::size_t>(matrix_size), [&](PackedFloats& packed) {
+        for_each_constant(
+            query, state, [&](std::int64_t matrix, std::int64_t k, std::int64_t j, float value) {
+              packed.data()[matrix * matrix_size + (j / panel_columns * s.k + k) * panel_columns +
+                            j % panel_columns] = value;
+            });
+      });
+}
+
+/// The same as words of two bf16.
+void pack_words(const KernelQuery& query, State& state, int panel_columns) {
+  const MatmulState& s = state.plain;
+  const std::int64_t words = (s.k + 1) / 2, matrix_size = s.panels * words * panel_columns;
+  state.packed = PackedFloats::packed(
+      query, state.b_offsets.size() * static_cast<std::size_t>(matrix_size), [&](PackedFloats& packed) {
+        auto* halves = reinterpret_cast<BFloat16*>(packed.data());
+        for_each_constant(query, state,
+                          [&](std::int64_t matrix, std::int64_t k, std::int64_t j, float value) {
+                            const std::int64_t word = matrix * matrix_size +
+                                                      (j / panel_columns * words + k / 2) * panel_columns +
+                                                      j % panel_columns;
+                            halves[word * 2 + k % 2] = to_bfloat16(value);
+                          });
       });
 }
 
@@ -213,6 +243,14 @@ void set_tasks(MatmulState& s, int panel_columns) {
   s.panels_per_task = std::clamp<std::int64_t>((kWork + panel_work - 1) / panel_work, 1, s.panels);
   if (s.rows_per_task == 1 && s.panels_per_task > 4) s.panels_per_task = s.panels_per_task / 4 * 4;
   s.panel_tasks = (s.panels + s.panels_per_task - 1) / s.panels_per_task;
+}
+
+/// How a B that is not constant is packed.
+void set_packs(MatmulState& s, int panel_columns) {
+  constexpr std::int64_t kPackElements = 8 * 1024;
+  s.panels_per_pack =
+      std::clamp<std::int64_t>(kPackElements / std::max<std::int64_t>(1, s.k * panel_columns), 1, s.panels);
+  s.packs = (s.panels + s.panels_per_pack - 1) / s.panels_per_pack;
 }
 
 PreparedKernel prepare(const KernelQuery& query, int lane_count) {
@@ -240,10 +278,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
     prepared.packed_inputs = 1u << 1;
     prepared.weight_bytes = state->packed.bytes();
   } else {
-    constexpr std::int64_t kPackElements = 8 * 1024;
-    s.panels_per_pack =
-        std::clamp<std::int64_t>(kPackElements / std::max<std::int64_t>(1, s.k * panel_columns), 1, s.panels);
-    s.packs = (s.panels + s.panels_per_pack - 1) / s.panels_per_pack;
+    set_packs(s, panel_columns);
     prepared.phase_tasks.push_back(matrices * s.packs);
     prepared.shared_scratch = static_cast<std::size_t>(matrices * matrix_size) * sizeof(float);
   }
@@ -264,6 +299,60 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   return prepared;
 }
 
+/// Data in or out stored as bf16; what is f32 beside it is rounded.
+const char* can_run_pairs(const KernelQuery& query) {
+  if (query.inputs.size() != 2 || query.outputs.size() != 1) return "operands missing";
+  bool any = query.outputs[0].dtype == DType::bf16;
+  for (std::size_t i = 0; i < 2; ++i) {
+    any = any || query.inputs[i].dtype == DType::bf16;
+    if (query.constants[i] != nullptr && (i == 0 || query.inputs[i].dtype != DType::f32))
+      return "a constant that is no matrix of f32";
+  }
+  if (!any) return "no bfloat16";
+  if (query.inputs[1].rank() < 2) return "a vector";
+  if (query.node.text("activation", "none") != "none") return "with an activation";
+  return can_run_matmul(AsFloats(query).query());
+}
+
+PreparedKernel prepare_pairs(const KernelQuery& query) {
+  auto state = std::make_shared<State>();
+  MatmulState& s = state->plain;
+  s.alpha = s.beta = 1;
+  set_items(query, *state);
+  merge_items(*state);
+  const int panel_columns = kMatmulVectors * lanes(Isa::avx512_bf16);
+  s.panels = (s.n + panel_columns - 1) / panel_columns;
+  set_tasks(s, panel_columns);
+  MatmulPairsState& pairs = state->pairs;
+  pairs.words = (s.k + 1) / 2;
+  pairs.a_bf16 = query.inputs[0].dtype == DType::bf16;
+  pairs.b_bf16 = query.inputs[1].dtype == DType::bf16;
+  pairs.dst_bf16 = query.outputs[0].dtype == DType::bf16;
+  PreparedKernel prepared;
+  prepared.constants_used.assign(query.inputs.size(), false);
+  const auto matrices = static_cast<std::int64_t>(state->b_offsets.size());
+  if (query.constants[1] != nullptr) {
+    pack_words(query, *state, panel_columns);
+    pairs.packed = reinterpret_cast<const char*>(state->packed.data());
+    prepared.constants_used[1] = true;
+    prepared.packed_inputs = 1u << 1;
+    prepared.weight_bytes = state->packed.bytes();
+  } else {
+    set_packs(s, panel_columns);
+    prepared.phase_tasks.push_back(matrices * s.packs);
+    prepared.shared_scratch =
+        static_cast<std::size_t>(matrices * s.panels * pairs.words * panel_columns) * sizeof(float);
+  }
+  prepared.thread_scratch = static_cast<std::size_t>(kMatmulPairRows * pairs.words) * sizeof(float);
+  s.items = state->items.data();
+  s.item_count = static_cast<std::int64_t>(state->items.size());
+  s.b_offsets = state->b_offsets.data();
+  pairs.product = s;
+  prepared.phase_tasks.push_back(s.item_count * s.row_tasks * s.panel_tasks);
+  prepared.state = std::shared_ptr<const void>(state, &state->pairs);
+  return prepared;
+}
+
 template <Isa kIsa>
 PreparedKernel prepare_for(const KernelQuery& query) {
   return prepare(query, lanes(kIsa));
@@ -280,7 +369,11 @@ double cost(const KernelQuery& query) {
          packing * 4 * static_cast<double>(b.count()) / bytes_per_ns(kIsa);
 }
 
+double cost_pairs(const KernelQuery& query) { return cost<Isa::avx512>(query) * 1.2 / bf16_speedup(); }
+
 constexpr KernelDesc kTable[] = {
+    {"matmul.avx512_bf16.bf16", "MatMul", Isa::avx512_bf16, false, can_run_pairs, cost_pairs, prepare_pairs,
+     avx512::matmul_pairs},
     {"matmul.avx512.fp32", "MatMul", Isa::avx512, false, can_run_matmul, cost<Isa::avx512>,
      prepare_for<Isa::avx512>, avx512::matmul},
     {"gemm.avx512.fp32", "Gemm", Isa::avx512, false, can_run_gemm, cost<Isa::avx512>,

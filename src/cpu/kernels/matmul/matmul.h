@@ -38,6 +38,18 @@ struct MatmulState {
   std::int64_t rows_per_task, row_tasks, panels_per_task, panel_tasks;  ///< tasks of a product
 };
 
+/// The same of words of two bf16: packed matrices are [matrix][panel][word][panel's columns], with no bias
+/// and no epilogue.
+struct MatmulPairsState {
+  MatmulState product;  ///< but for `packed`
+  const char* packed;   ///< nullptr: phase 0 packs
+  std::int64_t words;
+  bool a_bf16, b_bf16, dst_bf16;  ///< else floats, of which those of A and B are rounded
+};
+
+/// Rows of a register block of words.
+constexpr int kMatmulPairRows = 12;
+
 namespace portable {
 void matmul(const compiler::KernelArgs& args) noexcept;
 }
@@ -46,9 +58,11 @@ void matmul(const compiler::KernelArgs& args) noexcept;
 }
 namespace avx512 {
 void matmul(const compiler::KernelArgs& args) noexcept;
-}
+void matmul_pairs(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512
 namespace avx512_emulated {
 void matmul(const compiler::KernelArgs& args) noexcept;
-}
+void matmul_pairs(const compiler::KernelArgs& args) noexcept;
+}  // namespace avx512_emulated
 
 }  // namespace saccade::cpu
