@@ -163,8 +163,7 @@ FramePool::FramePool(AVPixelFormat format, int width, int height)
     total += (sizes[i] + kAlign - 1) / kAlign * kAlign;
     if (sizes[i] == 0) linesize_[i] = 0;
   }
-  pool_.reset(av_buffer_pool_init(total, nullptr));
-  if (!pool_) throw Error(ErrorCode::limit, "out of memory for pictures");
+  pool_ = make_picture_pool(total);
 }
 
 FramePool::~FramePool() = default;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "media/ffmpeg.h"
+#include "media/picture_memory.h"
 #include "media/video_format.h"
 
 struct SwsContext;
@@ -28,10 +29,7 @@ class FramePool {
   int width_, height_;
   int linesize_[4] = {};
   std::size_t offset_[4] = {};
-  struct PoolDeleter {
-    void operator()(AVBufferPool* pool) const noexcept { av_buffer_pool_uninit(&pool); }
-  };
-  std::unique_ptr<AVBufferPool, PoolDeleter> pool_;
+  BufferPoolPtr pool_;
 };
 
 /// Converts samples; colours keep their meaning (matrix, range and chroma position of both sides are

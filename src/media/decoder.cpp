@@ -31,6 +31,10 @@ Decoder::Decoder(const AVStream& stream, const DecoderOptions& options) : time_b
   codec_->thread_count = options.threads;
   codec_->max_pixels = options.max_pixels;
   codec_->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;
+  if (options.threads == 1) {
+    memory_ = std::make_unique<DecoderMemory>();
+    memory_->serve(*codec_);
+  }
   check(avcodec_open2(codec_.get(), codec, nullptr), "cannot open the " + name + " decoder");
   const AVRational rate = stream.avg_frame_rate.num > 0 ? stream.avg_frame_rate : stream.r_frame_rate;
   if (rate.num > 0 && rate.den > 0)

@@ -5,6 +5,7 @@
 #include <deque>
 
 #include "media/ffmpeg.h"
+#include "media/picture_memory.h"
 
 namespace saccade::media {
 
@@ -37,6 +38,7 @@ class Decoder {
  private:
   void set_time(AVFrame& frame);
 
+  std::unique_ptr<DecoderMemory> memory_;  ///< of the pictures of a decoder without threads
   CodecPtr codec_;
   AVRational time_base_;
   std::int64_t frame_ticks_ = 1;  ///< duration of a frame by the nominal rate
