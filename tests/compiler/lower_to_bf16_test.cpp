@@ -235,6 +235,19 @@ TEST(LowerToBf16, ProductsOfWhatIsNarrow) {
   EXPECT_EQ(results, (std::vector<DType>{DType::bf16, DType::f32, DType::bf16}));
 }
 
+TEST(LowerToBf16, AttentionIsNarrowWhoeverReadsIt) {
+  for (const bool floats : {false, true}) {
+    GraphMaker m;
+    const Id x = m.conv(m.input("x", {1, 3, 8, 8}), 3, 8);
+    // Keys and values that are in fp32 are more than half of what would be converted.
+    const auto side = [&](Id id) { return floats ? m.node("Softmax", {id}) : id; };
+    const Id y = m.node("Attention", {m.conv(x, 8, 8), side(m.conv(x, 8, 8)), side(m.conv(x, 8, 8))});
+    const ir::Graph g = lowered(m.finish({m.conv(m.node("Softmax", {y}), 8, 2)}));
+    EXPECT_EQ(result(g, "Attention"), floats ? DType::f32 : DType::bf16);
+    EXPECT_EQ(count(g, "Cast"), floats ? 0u : 1u);
+  }
+}
+
 // What attention keeps of keys and values is what the network returns.
 TEST(LowerToBf16, AttentionThatKeepsItsKeysStaysFloat) {
   GraphMaker m;

@@ -48,9 +48,9 @@ Kind kind_of(const ir::Graph& graph, const Node& node) {
   constexpr std::array<std::string_view, 4> kLayers{"Conv", "ConvTranspose", "InvertedResidual",
                                                     "LayerNormalization"};
   constexpr std::array<std::string_view, 2> kMeans{"GlobalAveragePool", "ReduceMean"};
-  constexpr std::array<std::string_view, 13> kMovers{
-      "MaxPool", "AveragePool",  "Resize",       "Concat",  "Slice",    "Split",    "Pad",
-      "Reorder", "DepthToSpace", "SpaceToDepth", "Reshape", "Identity", "Transpose"};
+  constexpr std::array<std::string_view, 14> kMovers{
+      "MaxPool", "AveragePool",  "Resize",       "Concat",  "Slice",    "Split",     "Pad",
+      "Reorder", "DepthToSpace", "SpaceToDepth", "Reshape", "Identity", "Transpose", "Gather"};
   if (node.outputs.empty() || node.outputs[0] == ir::kNoValue) return Kind::other;
   const bool single = node.outputs.size() == 1;
   if (one_of(node.op, kLayers)) return single ? Kind::layer : Kind::other;
@@ -173,7 +173,8 @@ class Narrowing {
     return node.op == "AveragePool" && picture(node.inputs[0]) && !picture(node.outputs[0]);
   }
 
-  // Whether what would have to be converted for a mover is half of what it returns or more.
+  // Whether what would have to be converted for a mover is half of what it returns (attention: reads) or
+  // more.
   bool mostly_converted(std::size_t n) const {
     if (kinds_[n] != Kind::mover) return false;
     const Node& node = graph_.nodes[n];
@@ -182,7 +183,9 @@ class Narrowing {
       const ValueId id = node.inputs[slot];
       if (graph_.constant(id) == nullptr && !narrow(id))
         converted += static_cast<double>(element_count(*known_shape(graph_, id)));
+      if (node.op == "Attention") made += static_cast<double>(element_count(*known_shape(graph_, id)));
     }
+    if (node.op == "Attention") return 2 * converted >= made;
     for (const ValueId id : node.outputs)
       made += static_cast<double>(element_count(*known_shape(graph_, id)));
     return 2 * converted >= made;
@@ -205,11 +208,13 @@ class Narrowing {
       for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
         const Node& node = graph_.nodes[n];
         if (node.outputs.empty() || !narrow(node.outputs[0])) continue;
-        const bool useful = std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
-          const auto& uses = uses_.of(id);
-          return std::any_of(uses.begin(), uses.end(),
-                             [&](const ir::Uses::Use& use) { return reads_narrow(use.node, use.slot); });
-        });
+        // Attention computes more than what converting its result takes.
+        const bool useful =
+            node.op == "Attention" || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
+              const auto& uses = uses_.of(id);
+              return std::any_of(uses.begin(), uses.end(),
+                                 [&](const ir::Uses::Use& use) { return reads_narrow(use.node, use.slot); });
+            });
         if (useful && !mostly_converted(n)) continue;
         for (const ValueId id : node.outputs) narrow_[index(id)] = false;
         changed = true;
