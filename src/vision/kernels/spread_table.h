@@ -14,7 +14,7 @@ struct SpreadTable {
       base;  ///< per 8 targets: where a window of 8 values starts; null: windows do not suffice
   const std::uint8_t* shuffle;  ///< per target 2 byte positions within that window
   const std::uint16_t* place;   ///< per target its left neighbour's distance, at most 31, from that of the
-                               ///< first of its 32 targets; null: some lie further
+                                ///< first of its 32 targets; null: some lie further
 };
 
 }  // namespace saccade::vision
