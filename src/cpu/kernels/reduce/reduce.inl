@@ -86,33 +86,52 @@ struct ProductFold : PlainFold {
 };
 
 /// Result of kCount vectors of neighbouring lines, elements [begin, end). The last vector starts at line `last` and has
-/// `tail` lanes.
+/// `tail` lanes. Additions wait for each other: where vectors are few, elements take turns at several sums.
 template <class Fold, int kCount, class T>
 [[gnu::always_inline]] inline void reduce_across(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end,
                                                  std::int64_t last, int tail, float scale, float* dst) {
+  constexpr int kTurns = kCount == 1 ? 4 : kCount < 4 ? 2 : 1;
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
-  Vec total[kCount], part[kCount];
-#pragma GCC unroll 4
-  for (int v = 0; v < kCount; ++v) total[v] = part[v] = broadcast(Fold::kStart);
+  Vec total[kCount], part[kTurns][kCount];
   std::int64_t room = kShortSum;
+  const auto start = [&](Vec(&sums)[kCount]) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) sums[v] = broadcast(Fold::kStart);
+  };
+  const auto add = [&](Vec(&sums)[kCount], const T* p) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount - 1; ++v) sums[v] = Fold::add(sums[v], Fold::of(load(p + v * kLanes)));
+    sums[kCount - 1] = Fold::add(sums[kCount - 1], Fold::of(load_part(p + last, tail)));
+  };
+  const auto collect = [&]() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kTurns; ++k) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; ++v) total[v] = Fold::add(total[v], part[k][v]);
+      start(part[k]);
+    }
+    room = kShortSum;
+  };
+  start(total);
+#pragma GCC unroll 4
+  for (int k = 0; k < kTurns; ++k) start(part[k]);
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
     const T* p = src + at.src;
-    for (std::int64_t i = 0; i < n; ++i, p += step) {
+    std::int64_t i = 0;
+    for (; i + kTurns <= n; i += kTurns) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], Fold::of(load(p + v * kLanes)));
-      part[kCount - 1] = Fold::add(part[kCount - 1], Fold::of(load_part(p + last, tail)));
-      if (--room > 0) continue;
-      room = kShortSum;
-#pragma GCC unroll 4
-      for (int v = 0; v < kCount; ++v) {
-        total[v] = Fold::add(total[v], part[v]);
-        part[v] = broadcast(Fold::kStart);
-      }
+      for (int k = 0; k < kTurns; ++k, p += step) add(part[k], p);
+      if (--room == 0) collect();
+    }
+    for (; i < n; ++i, p += step) {
+      add(part[0], p);
+      if (--room == 0) collect();
     }
   });
+  collect();
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) {
-    const Vec result = Fold::add(total[v], part[v]) * broadcast(scale);
+    const Vec result = total[v] * broadcast(scale);
     if (v < kCount - 1)
       store(dst + v * kLanes, result);
     else
