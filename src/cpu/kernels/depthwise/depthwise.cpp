@@ -89,6 +89,17 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count) {
   return p;
 }
 
+// What the tasks write, in their order; nothing where they write every so many rows or columns.
+std::vector<compiler::PicturePart> parts_of(const DepthwiseParams& p) {
+  std::vector<compiler::PicturePart> parts;
+  if (p.phases_y * p.phases_x > 1) return parts;
+  for (std::int64_t band = 0; band < p.bands; ++band)
+    for (std::int64_t c = 0; c < p.channels; c += p.group)
+      parts.push_back({band * p.band * p.dst_width, std::min((band + 1) * p.band, p.dst_height) * p.dst_width,
+                       c, std::min(c + p.group, p.channels)});
+  return parts;
+}
+
 PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   auto state = std::make_shared<State>();
   const ConvQuery q = read_conv(query);
@@ -112,6 +123,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   PreparedKernel prepared;
   prepared.weight_bytes = state->weights.bytes() + state->bias.bytes();
   prepared.phase_tasks = {q.batch * p.phases_y * p.phases_x * p.bands * p.groups};
+  prepared.parts = parts_of(p);
   prepared.thread_scratch = static_cast<std::size_t>(p.table_floats) * sizeof(float);
   if (p.multiplier > 1) {
     const std::int64_t rows = (p.band - 1) * p.stride_y + (p.kernel_y - 1) * p.dilation_y + 1;

@@ -244,6 +244,26 @@ double cost(const KernelQuery& query) {
   return batch * (by_channels(kIsa, parts) ? chunk_cost(kIsa, parts) : row_cost(kIsa, parts));
 }
 
+// What the tasks write, in their order.
+std::vector<compiler::PicturePart> parts_of(const InvertedResidualState& s, int lanes) {
+  std::vector<compiler::PicturePart> parts;
+  const DepthwiseParams& p = *s.depthwise;
+  const std::int64_t channels = s.project != nullptr ? s.project->filters : p.channels;
+  if (s.chunks == 0) {
+    for (std::int64_t band = 0; band < s.bands; ++band)
+      parts.push_back({band * s.band * p.dst_width, std::min((band + 1) * s.band, p.dst_height) * p.dst_width,
+                       0, channels});
+    return parts;
+  }
+  const PointwiseState& e = *s.expand;
+  const auto filter = [&](std::int64_t chunk) {
+    return std::min(channels, e.vectors * (e.blocks * chunk / s.chunks) / e.blocks * lanes);
+  };
+  for (std::int64_t chunk = 0; chunk < s.chunks; ++chunk)
+    parts.push_back({0, p.dst_height * p.dst_width, filter(chunk), filter(chunk + 1)});
+  return parts;
+}
+
 template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
   const int width = lanes(kIsa);
@@ -291,6 +311,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.band = (units + s.bands - 1) / s.bands * s.rows;
   s.bands = (y.height + s.band - 1) / s.band;
   prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
+  prepared.parts = parts_of(s, width);
   s.state = (s.table + s.depthwise->table_floats + 15) / 16 * 16;
   prepared.thread_scratch = static_cast<std::size_t>(s.state) * sizeof(float) + sizeof(BlockRing);
   prepared.constants_used.assign(query.inputs.size(), false);

@@ -261,6 +261,23 @@ inline void finish_results(float* dst, std::int64_t inner) {
     for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, Fold::finish(load_part(dst + c, m))); });
 }
 
+/// What was written last, from its end to its beginning: the end may still be in the first-level cache.
+template <class Fold, class T>
+inline void reduce_piece(const ReduceParams& p, const T* src, float* parts, std::int64_t task) {
+  const std::int64_t o = task / p.follows;
+  const ReducePiece& piece = p.piece[task % p.follows];
+  LinesView view = p.view;
+  view.inner = piece.lines;
+  src += outer_at(view, o).src + piece.line;
+  float* const part = parts + (o * p.parts + piece.part) * p.view.inner + piece.line;
+  LinesDim& line = view.line[LinesView::kDims - 1];
+  if (line.size < view.line_count || view.inner < kLanes)
+    return reduce_part<Fold, T>(view, src, piece.first, piece.end, 1.0f, part);
+  src += (piece.end - 1) * line.src_step;
+  line.src_step = -line.src_step;
+  reduce_part<Fold, T>(view, src, 0, piece.end - piece.first, 1.0f, part);
+}
+
 template <class Fold, class T>
 inline void reduce_with(const compiler::KernelArgs& args) {
   const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
@@ -270,16 +287,21 @@ inline void reduce_with(const compiler::KernelArgs& args) {
   const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;
   const float scale = p.kind == Reduction::mean ? 1.0f / static_cast<float>(line) : 1.0f;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
+    if (p.follows > 0 && args.phase == 0) {
+      reduce_piece<Fold, T>(p, src, scratch, task);
+      continue;
+    }
     if (p.parts > 1 && args.phase == 0) {
       const std::int64_t begin = task % p.parts * p.part, end = begin + p.part < line ? begin + p.part : line;
       reduce_part<Fold, T>(p.view, src + outer_at(p.view, task / p.parts).src, begin, end, 1.0f, scratch + task * inner);
       continue;
     }
-    const std::int64_t group = p.parts > 1 ? p.joined : p.group;
+    const bool joins = p.parts > 1 || p.follows > 0;
+    const std::int64_t group = joins ? p.joined : p.group;
     const std::int64_t o1 = (task + 1) * group < outer ? (task + 1) * group : outer;
     for (std::int64_t o = task * group; o < o1; ++o) {
       const LinesAt at = outer_at(p.view, o);
-      if (p.parts == 1) {
+      if (!joins) {
         reduce_part<Fold, T>(p.view, src + at.src, 0, line, scale, dst + at.dst);
         finish_results<Fold>(dst + at.dst, inner);
         continue;
