@@ -20,12 +20,16 @@ struct Operand {
 };
 
 struct Step {
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
   std::string name;  ///< of the node, for reports
   std::string op;
   const KernelDesc* kernel = nullptr;
   PreparedKernel prepared;
   std::vector<Operand> src;
   std::vector<Operand> dst;
+  /// The step whose last phase the first phase of this one follows, task by task; kNone: none.
+  std::size_t follows = kNone;
   std::size_t shared_scratch_offset = 0;  ///< in the arena, where prepared.shared_scratch > 0
   std::int64_t multiply_adds = 0;
   std::int64_t needed_multiply_adds = 0;  ///< without products with padding

@@ -20,6 +20,7 @@
 #include "compiler/reference_step.h"
 #include "ops/infer.h"
 #include "ops/op_def.h"
+#include "ops/reduce.h"
 #include "saccade/error.h"
 
 namespace saccade::compiler {
@@ -586,7 +587,9 @@ class Lowering {
     }
     Node named = node;
     named.name = layer_name(graph_, node);
-    const KernelQuery query{named, inputs, constants, outputs, Precision::fp32, options_.store};
+    KernelQuery query{named, inputs, constants, outputs, Precision::fp32, options_.store};
+    const std::optional<std::size_t> writer = followed(node, lowered.src);
+    if (writer) query.source_parts = out_.steps[*writer].step.prepared.parts;
     if (options_.decisions != nullptr && best && best->choice.kernel->can_run(query) != nullptr)
       ArchiveReader::fail();
     Step& step = lowered.step;
@@ -605,7 +608,20 @@ class Lowering {
         ++out_.packed_uses[static_cast<std::size_t>(node.inputs[i])];
     measure(node, inputs, outputs, step);
     refuse_large_weights(step);
+    if (writer && step.prepared.follows) {
+      step.follows = *writer;  // and has little left to read
+      step.bytes -= static_cast<std::int64_t>(bytes_of(inputs[0]));
+    }
+    if (!lowered.dst.empty() && lowered.dst[0] != kAbsent && !step.prepared.parts.empty())
+      writers_[lowered.dst[0]] = out_.steps.size();
     out_.steps.push_back(std::move(lowered));
+  }
+
+  // The step that writes input 0 of a node that is to follow it, part by part.
+  std::optional<std::size_t> followed(const Node& node, const std::vector<int>& src) const {
+    if (node.integer(ops::kFollow.name, 0) == 0 || src.empty()) return std::nullopt;
+    const auto writer = writers_.find(src[0]);
+    return writer == writers_.end() ? std::nullopt : std::optional(writer->second);
   }
 
   // As they are made, not when memory is gone.
@@ -676,8 +692,9 @@ class Lowering {
   ConcatPlan concats_;
   std::vector<std::vector<int>> forms_;  // per value, the one its producer made first
   std::map<std::size_t, int> concat_results_;
-  std::set<ValueId> written_;     // parts that their producer writes into the concatenation
-  std::size_t weight_bytes_ = 0;  // of the steps so far
+  std::set<ValueId> written_;           // parts that their producer writes into the concatenation
+  std::map<int, std::size_t> writers_;  // by what is placed: the step that tells in which parts it writes it
+  std::size_t weight_bytes_ = 0;        // of the steps so far
   Lowered out_;
 };
 

@@ -79,7 +79,9 @@ class Planner {
     for (std::size_t s = 0; s < in_.steps.size(); ++s) {
       const std::size_t bytes = in_.steps[s].step.prepared.shared_scratch;
       if (bytes == 0) continue;
-      Buffer buffer{bytes, Operand::Space::arena, 0, static_cast<int>(s), static_cast<int>(s)};
+      const std::size_t follows = in_.steps[s].step.follows;
+      const std::size_t first = follows == Step::kNone ? s : follows;
+      Buffer buffer{bytes, Operand::Space::arena, 0, static_cast<int>(first), static_cast<int>(s)};
       scratch_[s] = in_.buffers.size();
       merged_.push_back(in_.buffers.size());
       offset_.push_back(0);

@@ -35,6 +35,7 @@
 #include "compiler/passes/linear_as_conv.h"
 #include "compiler/passes/lines_as_pictures.h"
 #include "compiler/passes/lower_to_bf16.h"
+#include "compiler/passes/means_while_written.h"
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/open_quantised.h"
 #include "compiler/passes/pointwise_as_matmul.h"
@@ -121,6 +122,7 @@ constexpr std::array kPasses{
     Pass{"fuse_inverted_residual", false, plain<fuse_inverted_residual>},
     // When everything has the form in which it runs.
     Pass{"lower_to_bf16", false, lower_to_bf16, true},
+    Pass{"means_while_written", false, plain<means_while_written>},
     Pass{"fold_constants", true, plain<fold_constants>},
     Pass{"dead_code", true, plain<dead_code>},
 };

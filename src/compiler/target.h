@@ -57,6 +57,12 @@ class PackedStore {
   virtual void keep(std::shared_ptr<const void> data, std::size_t bytes) = 0;
 };
 
+/// What a task writes of one image: pixels, counted row by row, of some of its channels.
+struct PicturePart {
+  std::int64_t first_pixel = 0, end_pixel = 0;
+  std::int64_t first_channel = 0, end_channel = 0;
+};
+
 /// One step looking for a kernel. Kernels must not let the choice depend on the batch (dims[0]) or on
 /// threads.
 struct KernelQuery {
@@ -67,6 +73,8 @@ struct KernelQuery {
   std::span<const TensorDesc> outputs;
   Precision precision = Precision::fp32;
   PackedStore* store = nullptr;  ///< for prepare; nullptr: there is none
+  /// For prepare: the parts in which the step that writes input 0 does so, where the kernel may follow it.
+  std::span<const PicturePart> source_parts = {};
 };
 
 /// What prepare() makes: packed weights and everything else that is known before the run. Immutable
@@ -86,6 +94,12 @@ struct PreparedKernel {
   /// Bit i set: the data of constant input i went into blocks of the store and nowhere else, so that a
   /// preparation from a complete store does without.
   std::uint32_t packed_inputs = 0;
+  /// Where output 0 is a picture: what the tasks of the last phase write of it, those of one image in order,
+  /// image after image. Empty where that is not told.
+  std::vector<PicturePart> parts;
+  /// Phase 0 has a task for each that writes input 0 (see query.source_parts), in the same order, which reads
+  /// nothing but what that one wrote and takes no thread scratch. It may run right behind it.
+  bool follows = false;
   /// Multiply-adds of the kernel's own algorithm, transforms included, for reports; 0: those of the direct
   /// one.
   std::int64_t multiply_adds = 0;

@@ -16,7 +16,8 @@ std::vector<compiler::TensorDesc> widened(std::span<const compiler::TensorDesc> 
 AsFloats::AsFloats(const compiler::KernelQuery& query)
     : inputs_(widened(query.inputs)),
       outputs_(widened(query.outputs)),
-      query_{query.node, inputs_, query.constants, outputs_, query.precision, query.store} {}
+      query_{query.node,      inputs_,     query.constants,   outputs_,
+             query.precision, query.store, query.source_parts} {}
 
 const char* check_bf16(const compiler::KernelQuery& query, std::uint32_t data_inputs, DType result) {
   for (std::size_t i = 0; i < query.inputs.size(); ++i) {

@@ -2,13 +2,14 @@
 #include "ops/dispatch.h"
 #include "ops/indexing.h"
 #include "ops/mixed.h"
+#include "ops/reduce.h"
 #include "ops/table.h"
 
 namespace saccade::ops {
 
 namespace {
 
-constexpr AttributeDef kAttributes[] = {kStoreAs};
+constexpr AttributeDef kAttributes[] = {kStoreAs, kFollow};
 
 void infer(InferContext& context) {
   Shape shape = context.shape(0);

@@ -12,6 +12,10 @@ namespace saccade::ops {
 inline constexpr AttributeDef kReduceAttributes[] = {{"keepdims", AttributeKind::integer},
                                                      {"noop_with_empty_axes", AttributeKind::integer}};
 
+/// Changes no result: the target may reduce each part of the source as soon as it is written. Set by
+/// means_while_written.
+inline constexpr AttributeDef kFollow{"follow", AttributeKind::integer};
+
 /// The axes to reduce, sorted; all of them where none are given (none with noop_with_empty_axes).
 std::vector<std::size_t> reduce_axes(const NodeView& context);
 void infer_reduce(InferContext& context);

@@ -21,7 +21,7 @@ struct MeanFold {
   }
 };
 
-constexpr AttributeDef kAttributes[] = {kReduceAttributes[0], kReduceAttributes[1], kStoreAs};
+constexpr AttributeDef kAttributes[] = {kReduceAttributes[0], kReduceAttributes[1], kStoreAs, kFollow};
 
 /// Whether the mean of bytes is to be a real number.
 bool real_of_bytes(const NodeView& context) {

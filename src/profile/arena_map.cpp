@@ -58,8 +58,9 @@ std::vector<ArenaBlock> arena_map(const std::vector<compiler::Step>& steps) {
       blocks.push_back(
           {name, range.begin, range.end - range.begin, s, last_reader(steps, s, operand), false});
     }
+    const std::size_t first = step.follows == compiler::Step::kNone ? s : step.follows;
     if (step.prepared.shared_scratch > 0)
-      blocks.push_back({name, step.shared_scratch_offset, step.prepared.shared_scratch, s, s, true});
+      blocks.push_back({name, step.shared_scratch_offset, step.prepared.shared_scratch, first, s, true});
   }
   return blocks;
 }

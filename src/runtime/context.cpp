@@ -211,24 +211,34 @@ void ContextImpl::execute(std::span<const Tensor> inputs, std::span<Tensor> outp
 
 void ContextImpl::body(void* self, int thread) noexcept { static_cast<ContextImpl*>(self)->walk(thread); }
 
-void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, bool resumes, int thread) noexcept {
-  // After a failure nobody computes any more, but everybody still meets at the barriers.
-  if (failed_.load(std::memory_order_relaxed)) return;
-  const compiler::Step& step = plan_->compiled.steps[phase.step];
+void ContextImpl::call(std::size_t number, int phase, TaskShares::Range range, bool resumes,
+                       int thread) noexcept {
+  const compiler::Step& step = plan_->compiled.steps[number];
   compiler::KernelArgs args{};
   args.state = step.prepared.state.get();
-  args.src = pointers_.data() + src_[phase.step];
-  args.dst = pointers_.data() + dst_[phase.step];
+  args.src = pointers_.data() + src_[number];
+  args.dst = pointers_.data() + dst_[number];
   args.thread_scratch =
       static_cast<std::byte*>(scratch_.data()) + scratch_stride_ * static_cast<std::size_t>(thread);
   args.shared_scratch = static_cast<std::byte*>(arena_.data()) + step.shared_scratch_offset;
-  args.phase = phase.phase;
+  args.phase = phase;
   args.begin = range.begin;
   args.end = range.end;
   args.failure = &failure_;
   args.resumes = resumes;
   step.kernel->fn(args);
   if (step.kernel->reference && failure_ != nullptr) failed_.store(true, std::memory_order_relaxed);
+}
+
+void ContextImpl::run_tasks(const Phase& phase, TaskShares::Range range, bool resumes, int thread) noexcept {
+  // After a failure nobody computes any more, but everybody still meets at the barriers.
+  if (failed_.load(std::memory_order_relaxed)) return;
+  if (phase.followers.empty()) return call(phase.step, phase.phase, range, resumes, thread);
+  for (std::int64_t task = range.begin; task < range.end; ++task) {
+    const TaskShares::Range one{task, task + 1};
+    call(phase.step, phase.phase, one, resumes || task > range.begin, thread);
+    for (const std::size_t follower : phase.followers) call(follower, 0, one, false, thread);
+  }
 }
 
 void ContextImpl::walk(int thread) noexcept {

@@ -56,6 +56,7 @@ struct ContextImpl {
   static void body(void* self, int thread) noexcept;
   void walk(int thread) noexcept;
   void run_tasks(const Phase& phase, TaskShares::Range range, bool resumes, int thread) noexcept;
+  void call(std::size_t step, int phase, TaskShares::Range range, bool resumes, int thread) noexcept;
   void* address(const compiler::Operand& operand);
 
   std::shared_ptr<const PlanImpl> plan_;

@@ -70,10 +70,19 @@ void check_precision(Precision precision, Isa isa) {
 
 std::vector<Phase> phases_of(const compiler::CompiledGraph& compiled) {
   std::vector<Phase> phases;
+  std::vector<std::size_t> last_phase(compiled.steps.size(), 0);  // of each step that has phases
   for (std::size_t s = 0; s < compiled.steps.size(); ++s) {
-    const std::vector<std::int64_t>& tasks = compiled.steps[s].prepared.phase_tasks;
-    for (std::size_t p = 0; p < tasks.size(); ++p)
-      if (tasks[p] > 0) phases.push_back({s, static_cast<int>(p), tasks[p], true});
+    const compiler::Step& step = compiled.steps[s];
+    const std::vector<std::int64_t>& tasks = step.prepared.phase_tasks;
+    for (std::size_t p = 0; p < tasks.size(); ++p) {
+      if (tasks[p] == 0) continue;
+      if (p == 0 && step.follows != compiler::Step::kNone) {
+        phases[last_phase[step.follows]].followers.push_back(s);
+        continue;
+      }
+      last_phase[s] = phases.size();
+      phases.push_back({s, static_cast<int>(p), tasks[p], true});
+    }
   }
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const bool last = i + 1 == phases.size();

@@ -18,6 +18,8 @@ struct Phase {
   std::int64_t tasks = 0;
   /// All threads meet behind it. Not needed between phases of one task each: thread 0 runs both.
   bool barrier = true;
+  /// Steps whose first phase follows this one: each task of theirs runs behind the same task of this one.
+  std::vector<std::size_t> followers = {};
 };
 
 struct DynamicPlan;

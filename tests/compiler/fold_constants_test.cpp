@@ -92,5 +92,16 @@ TEST(CommonSubexpressions, KeepsOneOfEqualNodes) {
   EXPECT_EQ(count(g, "LeakyRelu"), 2u);
 }
 
+TEST(CommonSubexpressions, AxesOfTheSameValuesAreTheSame) {
+  GraphMaker m;
+  const auto x = m.input("x", {1, 2, 4, 4});
+  const auto mean = [&](const std::vector<std::int64_t>& axes) {
+    return m.node("ReduceMean", {x, m.integers(axes)}, {{"keepdims", std::int64_t{1}}});
+  };
+  const auto a = mean({2, 3}), b = mean({2, 3}), c = mean({3, 2}), d = mean({2});
+  const ir::Graph g = apply(common_subexpressions, m.finish({m.node("Add", {m.node("Add", {a, b}), c}), d}));
+  EXPECT_EQ(count(g, "ReduceMean"), 3u);
+}
+
 }  // namespace
 }  // namespace saccade::compiler

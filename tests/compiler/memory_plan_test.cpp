@@ -92,6 +92,22 @@ TEST(MemoryPlan, InPlaceHalvesAChain) {
   EXPECT_EQ(graph.arena_bytes, 4032u);
 }
 
+TEST(MemoryPlan, ScratchOfAFollowerLivesFromTheStepThatItFollows) {
+  Chain c;
+  const int x = c.buffer(1000), y = c.buffer(1000), z = c.buffer(16);
+  c.step({c.buffer(1000, Operand::Space::input)}, {x});
+  c.step({x}, {y});
+  c.step({x}, {z}, testing::fake::kKernels[4], 512);
+  c.lowered.steps[2].step.follows = 0;
+  const CompiledGraph graph = plan_memory(c.lowered);
+  expect_sound(graph, c.lowered);
+  const std::size_t scratch = graph.steps[2].shared_scratch_offset;
+  for (const std::size_t s : {0u, 1u}) {
+    const std::size_t begin = graph.steps[s].dst[0].offset;
+    EXPECT_TRUE(scratch + 512 <= begin || begin + 4000 <= scratch) << s;
+  }
+}
+
 TEST(MemoryPlan, NotInPlaceWhereTheInputIsStillNeeded) {
   Chain c;
   const int x = c.buffer(1000);

@@ -1,4 +1,5 @@
 // Passes that do the same work in a cheaper order.
+#include "compiler/passes/means_while_written.h"
 #include "compiler/passes/merge_pointwise.h"
 #include "compiler/passes/pointwise_before_resize.h"
 #include "compiler/passes/pooled_branch_as_bias.h"
@@ -295,6 +296,22 @@ TEST(SimplifyMeans, NotWhereItMustNot) {
   EXPECT_EQ(count(g, "Resize"), count(before, "Resize"));
   EXPECT_EQ(count(g, "Add"), count(before, "Add"));
   EXPECT_EQ(count(g, "ReduceMean"), count(before, "ReduceMean"));
+}
+
+TEST(MeansWhileWritten, MarksMeansOfPlanesThatANodeMakes) {
+  GraphMaker m;
+  const Id x = m.input("x", {1, 6, 8, 8}), y = m.node("Relu", {x});
+  const auto over = [&](Id of, const Integers& axes) { return m.node("ReduceMean", {of, m.integers(axes)}); };
+  const std::vector<Id> marked = {mean(m, y), m.node("GlobalAveragePool", {y})};
+  const std::vector<Id> left = {mean(m, x), over(y, {3}), over(y, {1, 2, 3})};
+  std::vector<Id> all = marked;
+  all.insert(all.end(), left.begin(), left.end());
+  const ir::Graph g = apply(means_while_written, m.finish(all));
+  const ir::Uses uses(g);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ir::Node& node = g.nodes[static_cast<std::size_t>(uses.producer(g.outputs[i]))];
+    EXPECT_EQ(node.has("follow"), i < marked.size()) << i;
+  }
 }
 
 }  // namespace

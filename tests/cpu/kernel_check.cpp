@@ -208,34 +208,43 @@ void call(const KernelDesc& kernel, const PreparedKernel& prepared, const std::v
   EXPECT_TRUE(shared.guards_intact()) << "wrote outside of the shared scratch";
 }
 
-/// Runs once, where asked with output 0 in the buffer of an input. Returns the outputs as row-major tensors;
-/// reports writes outside of the operands.
-std::vector<Tensor> run_once(const Case& test, const Setup& setup, const KernelDesc& kernel,
-                             const PreparedKernel& prepared, Split split,
-                             std::optional<std::size_t> in_place) {
+/// The operands of a run, where asked with output 0 in the buffer of an input.
+struct Buffers {
   std::vector<Operand> inputs, outputs;
   std::vector<const void*> src;
   std::vector<void*> dst;
-  for (std::size_t i = 0; i < setup.inputs.size(); ++i) {
-    const bool held = i < prepared.constants_used.size() && prepared.constants_used[i];
-    if (!test.inputs[i].present || held) {
-      inputs.emplace_back();
-      src.push_back(nullptr);
-      continue;
+
+  Buffers(const Case& test, const Setup& setup, const PreparedKernel& prepared,
+          std::optional<std::size_t> in_place) {
+    for (std::size_t i = 0; i < setup.inputs.size(); ++i) {
+      const bool held = i < prepared.constants_used.size() && prepared.constants_used[i];
+      if (!test.inputs[i].present || held) {
+        inputs.emplace_back();
+        src.push_back(nullptr);
+        continue;
+      }
+      inputs.emplace_back(setup.input_descs[i]);
+      inputs.back().store(setup.inputs[i]);
+      src.push_back(inputs.back().data());
     }
-    inputs.emplace_back(setup.input_descs[i]);
-    inputs.back().store(setup.inputs[i]);
-    src.push_back(inputs.back().data());
-  }
-  for (std::size_t i = 0; i < setup.output_descs.size(); ++i) {
-    if (i == 0 && in_place) {
-      dst.push_back(inputs[*in_place].data());
-      outputs.emplace_back();
-      continue;
+    for (std::size_t i = 0; i < setup.output_descs.size(); ++i) {
+      if (i == 0 && in_place) {
+        dst.push_back(inputs[*in_place].data());
+        outputs.emplace_back();
+        continue;
+      }
+      outputs.emplace_back(setup.output_descs[i]);
+      dst.push_back(outputs.back().data());
     }
-    outputs.emplace_back(setup.output_descs[i]);
-    dst.push_back(outputs.back().data());
   }
+};
+
+/// Runs once. Returns the outputs as row-major tensors; reports writes outside of the operands.
+std::vector<Tensor> run_once(const Case& test, const Setup& setup, const KernelDesc& kernel,
+                             const PreparedKernel& prepared, Split split,
+                             std::optional<std::size_t> in_place) {
+  const Buffers buffers(test, setup, prepared, in_place);
+  const auto& [inputs, outputs, src, dst] = buffers;
   call(kernel, prepared, src, dst, split);
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -332,6 +341,54 @@ void check_batch(const Case& test, const Setup& setup, const KernelDesc& kernel,
   }
 }
 
+/// A task of the last phase must write the part that the kernel told, of one image, and nothing else; the
+/// parts are all of it.
+void check_parts(const Case& test, const Setup& setup, const KernelDesc& kernel,
+                 const PreparedKernel& prepared) {
+  const Shape& shape = setup.output_descs[0].dims;
+  ASSERT_EQ(shape.size(), 4u);
+  const std::int64_t channels = shape[1], pixels = shape[2] * shape[3];
+  const auto parts = static_cast<std::int64_t>(prepared.parts.size());
+  ASSERT_EQ(prepared.phase_tasks.back(), shape[0] * parts);
+  std::vector<int> covered(static_cast<std::size_t>(channels * pixels));
+  for (const compiler::PicturePart& part : prepared.parts)
+    for (std::int64_t c = part.first_channel; c < part.end_channel; ++c)
+      for (std::int64_t i = part.first_pixel; i < part.end_pixel; ++i)
+        ++covered.at(static_cast<std::size_t>(c * pixels + i));
+  EXPECT_TRUE(std::all_of(covered.begin(), covered.end(), [](int times) { return times == 1; }));
+
+  constexpr std::int64_t kMost = 1 << 18;  // elements looked at
+  if (prepared.phase_tasks.back() * element_count(shape) > kMost) return;
+  const Buffers buffers(test, setup, prepared, std::nullopt);
+  Scratch scratch(prepared.thread_scratch), shared(prepared.shared_scratch);
+  KernelArgs args{
+      prepared.state.get(), buffers.src.data(), buffers.dst.data(), scratch.data(), shared.data(), 0, 0, 0};
+  const auto last = static_cast<int>(prepared.phase_tasks.size()) - 1;
+  for (; args.phase < last; ++args.phase) {
+    args.end = prepared.phase_tasks[static_cast<std::size_t>(args.phase)];
+    kernel.fn(args);
+  }
+  Tensor before = buffers.outputs[0].load();
+  const std::size_t size = dtype_size(before.dtype());
+  for (args.begin = prepared.phase_tasks.back(); args.begin-- > 0;) {
+    args.end = args.begin + 1;
+    kernel.fn(args);
+    Tensor after = buffers.outputs[0].load();
+    const compiler::PicturePart& part = prepared.parts[static_cast<std::size_t>(args.begin % parts)];
+    for (std::int64_t i = 0; i < after.count(); ++i) {
+      const auto offset = static_cast<std::size_t>(i) * size;
+      if (std::memcmp(static_cast<const char*>(before.raw()) + offset,
+                      static_cast<const char*>(after.raw()) + offset, size) == 0)
+        continue;
+      const std::int64_t image = i / (channels * pixels), c = i / pixels % channels, pixel = i % pixels;
+      ASSERT_TRUE(image == args.begin / parts && c >= part.first_channel && c < part.end_channel &&
+                  pixel >= part.first_pixel && pixel < part.end_pixel)
+          << "task " << args.begin << " wrote " << position(shape, i);
+    }
+    before = std::move(after);
+  }
+}
+
 /// Not in place, and in the place of every input where the kernel says it can.
 std::vector<std::optional<std::size_t>> places_of_output(const Setup& setup, const KernelDesc& kernel,
                                                          const PreparedKernel& prepared) {
@@ -375,6 +432,7 @@ void check_kernel(const Case& test, const Setup& setup, const KernelDesc& kernel
       }
     }
   }
+  if (!prepared.parts.empty()) check_parts(test, setup, kernel, prepared);
   if (!test.batched.empty()) check_batch(test, setup, kernel, first);
 }
 

@@ -196,5 +196,22 @@ TEST(Phases, BarriersOnlyWhereThreadsMustMeet) {
   EXPECT_EQ(barriers, (std::vector<bool>{false, true, true, true, true, false, false}));
 }
 
+TEST(Phases, AFollowerHasNoFirstPhaseOfItsOwn) {
+  compiler::CompiledGraph graph;
+  for (const std::vector<std::int64_t>& tasks : std::vector<std::vector<std::int64_t>>{{2, 8}, {1}, {8, 1}}) {
+    compiler::Step step;
+    step.prepared.phase_tasks = tasks;
+    graph.steps.push_back(step);
+  }
+  graph.steps[2].follows = 0;
+  const std::vector<runtime::Phase> phases = runtime::phases_of(graph);
+  ASSERT_EQ(phases.size(), 4u);
+  EXPECT_TRUE(phases[0].followers.empty());
+  EXPECT_EQ(phases[1].followers, std::vector<std::size_t>{2});
+  EXPECT_EQ(phases[3].step, 2u);
+  EXPECT_EQ(phases[3].phase, 1);
+  EXPECT_FALSE(phases[2].barrier);
+}
+
 }  // namespace
 }  // namespace saccade

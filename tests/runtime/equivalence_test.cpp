@@ -186,6 +186,7 @@ TEST(PlannedExecutor, AgreesWithEachPassLeftOut) {
                            "pointwise_before_resize",
                            "fuse_resize_arg_max",
                            "simplify_means",
+                           "means_while_written",
                            "fuse_residual",
                            "fuse_activation",
                            "common_subexpressions",

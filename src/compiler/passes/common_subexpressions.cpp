@@ -35,6 +35,15 @@ struct KeyText {
   }
 };
 
+// Small integer constants, such as axes and sizes, of which a model may have one for each reader.
+std::optional<std::string> small_integers(const Tensor& tensor) {
+  constexpr std::int64_t kMost = 8;
+  if (tensor.dtype() != DType::i64 || tensor.count() > kMost) return std::nullopt;
+  const std::int64_t* values = tensor.data<std::int64_t>();
+  return fmt::format("{}:{}", fmt::join(tensor.shape(), "x"),
+                     fmt::join(values, values + tensor.count(), ","));
+}
+
 // Equal for nodes that compute the same; nullopt where that cannot be told.
 std::optional<std::string> key_of(const ir::Node& node) {
   const ops::OpDef* op = ops::find(node.op);
@@ -52,8 +61,14 @@ std::optional<std::string> key_of(const ir::Node& node) {
 
 void common_subexpressions(ir::Graph& graph) {
   std::map<std::string, std::size_t> seen;
+  std::map<std::string, ir::ValueId> constants;
   std::vector<ir::ValueId> target(graph.values.size());
-  for (std::size_t i = 0; i < target.size(); ++i) target[i] = static_cast<ir::ValueId>(i);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    target[i] = static_cast<ir::ValueId>(i);
+    const std::optional<Tensor>& constant = graph.values[i].constant;
+    if (const std::optional<std::string> key = constant ? small_integers(*constant) : std::nullopt)
+      target[i] = constants.emplace(*key, target[i]).first->second;
+  }
   std::vector<ir::Node> kept;
   for (ir::Node& node : graph.nodes) {
     for (ir::ValueId& id : node.inputs)
@@ -76,7 +91,8 @@ void common_subexpressions(ir::Graph& graph) {
     kept.push_back(std::move(node));
   }
   graph.nodes = std::move(kept);
-  for (ir::ValueId& id : graph.outputs) id = target[static_cast<std::size_t>(id)];
+  for (ir::ValueId& id : graph.outputs)
+    if (!graph.value(id).constant) id = target[static_cast<std::size_t>(id)];
 }
 
 }  // namespace saccade::compiler

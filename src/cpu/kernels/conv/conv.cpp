@@ -96,6 +96,23 @@ std::size_t strip_bytes(const ConvState& s) {
   return (static_cast<std::size_t>(slots * s.in_w * s.channels) * sizeof(float) + 63) / 64 * 64;
 }
 
+// What the tasks write, in their order.
+std::vector<compiler::PicturePart> parts_of(const ConvState& s, int lanes) {
+  std::vector<compiler::PicturePart> parts;
+  const std::int64_t ranges = s.groups * s.splits;
+  for (std::int64_t task = 0; task < s.bands * ranges; ++task) {
+    const std::int64_t band = s.filters_first ? task % s.bands : task / ranges;
+    const std::int64_t range = s.filters_first ? task / s.bands : task % ranges;
+    const std::int64_t group = range / s.splits, split = range % s.splits;
+    const auto filter = [&](std::int64_t part) {
+      return std::min(s.filters, s.vectors * (s.blocks * part / s.splits) / s.blocks * lanes);
+    };
+    parts.push_back({s.out_h * band / s.bands * s.out_w, s.out_h * (band + 1) / s.bands * s.out_w,
+                     group * s.filters + filter(split), group * s.filters + filter(split + 1)});
+  }
+  return parts;
+}
+
 template <Isa kIsa>
 PreparedKernel prepare(const KernelQuery& query) {
   const ConvQuery q = read_conv(query);
@@ -148,6 +165,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   PreparedKernel prepared;
   prepared.weight_bytes = packed->weights.bytes() + packed->bias.bytes();
   prepared.phase_tasks = {q.batch * s.bands * s.groups * s.splits};
+  prepared.parts = parts_of(s, width);
   s.strip_bytes = s.src_bf16 || s.planar ? strip_bytes(s) : 0;
   prepared.thread_scratch =
       s.strip_bytes + static_cast<std::size_t>(kStoredSumBytes) + tile_scratch(q.kernel_h * q.kernel_w);

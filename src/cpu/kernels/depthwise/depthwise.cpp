@@ -104,6 +104,17 @@ DepthwiseParams describe(const ConvQuery& q, int lane_count, std::int64_t step) 
   return p;
 }
 
+// What the tasks write, in their order; nothing where they write every so many rows or columns.
+std::vector<compiler::PicturePart> parts_of(const DepthwiseParams& p) {
+  std::vector<compiler::PicturePart> parts;
+  if (p.phases_y * p.phases_x > 1) return parts;
+  for (std::int64_t band = 0; band < p.bands; ++band)
+    for (std::int64_t c = 0; c < p.channels; c += p.group)
+      parts.push_back({band * p.band * p.dst_width, std::min((band + 1) * p.band, p.dst_height) * p.dst_width,
+                       c, std::min(c + p.group, p.channels)});
+  return parts;
+}
+
 // The words of a channel, `distance` bfloat16 from each to the next: weights for two input rows at a time, as
 // DepthwiseParams says. place(i): where word i goes.
 template <class Place>
@@ -174,6 +185,7 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count, bool paired) {
   PreparedKernel prepared;
   prepared.weight_bytes = state->weights.bytes() + state->bias.bytes();
   prepared.phase_tasks = {q.batch * p.phases_y * p.phases_x * p.bands * p.groups};
+  prepared.parts = parts_of(p);
   prepared.thread_scratch = static_cast<std::size_t>(p.table_floats) * sizeof(float);
   if (p.multiplier > 1) {
     const std::int64_t rows = (p.band - 1) * p.stride_y + (p.kernel_y - 1) * p.dilation_y + 1;

@@ -303,6 +303,27 @@ double cost(const KernelQuery& query) {
                                                     : row_cost<Kind>(parts, element));
 }
 
+// What the tasks write, in their order.
+template <class Layer>
+std::vector<compiler::PicturePart> parts_of(const BlockState<Layer>& s, int lanes) {
+  std::vector<compiler::PicturePart> parts;
+  const DepthwiseParams& p = *s.depthwise;
+  const std::int64_t channels = s.project != nullptr ? s.project->filters : p.channels;
+  if (s.chunks == 0) {
+    for (std::int64_t band = 0; band < s.bands; ++band)
+      parts.push_back({band * s.band * p.dst_width, std::min((band + 1) * s.band, p.dst_height) * p.dst_width,
+                       0, channels});
+    return parts;
+  }
+  const Layer& e = *s.expand;
+  const auto filter = [&](std::int64_t chunk) {
+    return std::min(channels, e.vectors * (e.blocks * chunk / s.chunks) / e.blocks * lanes);
+  };
+  for (std::int64_t chunk = 0; chunk < s.chunks; ++chunk)
+    parts.push_back({0, p.dst_height * p.dst_width, filter(chunk), filter(chunk + 1)});
+  return parts;
+}
+
 template <class Kind>
 PreparedKernel prepare(const KernelQuery& query) {
   using Layer = typename Kind::Layer;
@@ -353,6 +374,7 @@ PreparedKernel prepare(const KernelQuery& query) {
   s.band = (units + s.bands - 1) / s.bands * s.rows;
   s.bands = (y.height + s.band - 1) / s.band;
   prepared.phase_tasks = {x.batch * (chunked ? s.chunks : s.bands)};
+  prepared.parts = parts_of(s, width);
   s.state = line(s.table + s.depthwise->table_floats * static_cast<std::int64_t>(sizeof(float)));
   prepared.thread_scratch = static_cast<std::size_t>(s.state) + sizeof(BlockRing);
   prepared.constants_used.assign(query.inputs.size(), false);

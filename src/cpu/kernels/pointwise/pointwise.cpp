@@ -2,6 +2,7 @@
 #include "cpu/kernels/pointwise/pointwise.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "cpu/conv_query.h"
 #include "cpu/cost.h"
@@ -128,6 +129,22 @@ PreparedKernel finish(const KernelQuery& query, const std::shared_ptr<Packed>& p
   return prepared;
 }
 
+// What the tasks write, in their order.
+std::vector<compiler::PicturePart> parts_of(const PointwiseState& s, int lanes) {
+  std::vector<compiler::PicturePart> parts;
+  for (std::int64_t task = 0; task < s.pixel_tasks * s.splits; ++task) {
+    const std::int64_t range = task / s.splits, split = task % s.splits;
+    const auto pixel = [&](std::int64_t part) {
+      return std::min(s.pixels, s.units * part / s.pixel_tasks * kPixelUnit);
+    };
+    const auto filter = [&](std::int64_t part) {
+      return std::min(s.filters, s.vectors * (s.blocks * part / s.splits) / s.blocks * lanes);
+    };
+    parts.push_back({pixel(range), pixel(range + 1), filter(split), filter(split + 1)});
+  }
+  return parts;
+}
+
 // `blocks`: register blocks of filters, or 0 for the fewest.
 PreparedKernel prepare_width(const KernelQuery& query, int width, std::int64_t blocks = 0) {
   const ConvQuery q = read_conv(query);
@@ -151,6 +168,7 @@ PreparedKernel prepare_width(const KernelQuery& query, int width, std::int64_t b
   // Few pixels and many filters: cut the filters too.
   s.splits = even_tasks(std::min(wanted, kTasks) / s.pixel_tasks, s.blocks);
   PreparedKernel prepared = finish(query, packed, q.batch * s.pixel_tasks * s.splits);
+  prepared.parts = parts_of(s, width);
   s.panel = std::max<std::int64_t>(kNearFloats / s.channels / kPixelUnit, 1) * kPixelUnit;
   const std::int64_t widened = s.src_bf16 ? std::min(s.panel, s.pixels) * s.channels : 0;
   prepared.thread_scratch =

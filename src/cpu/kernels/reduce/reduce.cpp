@@ -2,7 +2,9 @@
 #include "cpu/kernels/reduce/reduce.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <vector>
 
 #include "cpu/cost.h"
 #include "cpu/kernels/families.h"
@@ -107,11 +109,43 @@ PreparedKernel prepare_log_sum_exp(ReduceParams& p) {
   return prepared;
 }
 
-PreparedKernel prepare(const KernelQuery& query) {
-  auto params = std::make_shared<ReduceParams>();
-  ReduceParams& p = *params;
+/// The parts in which the source is written as pieces of its lines; none where they are something else.
+std::vector<ReducePiece> pieces_of(const KernelQuery& query, const LinesView& view) {
+  const compiler::TensorDesc& x = query.inputs[0];
+  if (query.source_parts.empty() || x.rank() != 4) return {};
+  if (axes_of(query) != std::vector{false, false, true, true}) return {};
+  const std::int64_t pixels = x.dims[2] * x.dims[3];
+  const bool row_by_row = x.dims[2] == 1 || x.dims[3] == 1 || x.strides[2] > x.strides[3];
+  if (view.outer_count != x.dims[0] || view.inner != x.dims[1] || view.line_count != pixels || !row_by_row)
+    return {};
+  std::vector<ReducePiece> pieces;
+  std::map<std::int64_t, std::int64_t> parts;  // by the first of their lines
+  for (const compiler::PicturePart& part : query.source_parts)
+    pieces.push_back({part.first_pixel, part.end_pixel, part.first_channel,
+                      part.end_channel - part.first_channel, parts[part.first_channel]++});
+  // All lines in as many parts: those between two first lines, and all elements of them.
+  std::int64_t covered = 0;
+  for (const ReducePiece& piece : pieces) {
+    const auto next = parts.upper_bound(piece.line);
+    const std::int64_t end = next == parts.end() ? view.inner : next->first;
+    if (piece.line + piece.lines != end || parts[piece.line] != parts.begin()->second) return {};
+    covered += piece.lines * (piece.end - piece.first);
+  }
+  return covered == view.inner * pixels ? pieces : std::vector<ReducePiece>{};
+}
+
+/// What the kernels see, and what it points to.
+struct State {
+  ReduceParams params{};
+  std::vector<ReducePiece> pieces;
+};
+
+PreparedKernel prepare_stored(const KernelQuery& query, bool signed_bytes) {
+  auto state = std::make_shared<State>();
+  ReduceParams& p = state->params;
   describe(query, p.view);
   p.kind = kind_of(query.node.op);
+  p.signed_bytes = signed_bytes;
   const std::int64_t line = p.view.line_count, outer = p.view.outer_count;
   constexpr std::int64_t kTaskElements = 16384, kMostParts = 64, kEnoughOuter = 8;
   // One image alone decides how its lines are cut.
@@ -123,6 +157,12 @@ PreparedKernel prepare(const KernelQuery& query) {
                 : 1;
   p.part = (line + p.parts - 1) / p.parts;
   p.parts = (line + p.part - 1) / p.part;
+  if (p.kind != Reduction::log_sum_exp) state->pieces = pieces_of(query, p.view);
+  p.piece = state->pieces.data();
+  p.follows = static_cast<std::int64_t>(state->pieces.size());
+  if (p.follows > 0)
+    p.parts = std::count_if(state->pieces.begin(), state->pieces.end(),
+                            [](const ReducePiece& piece) { return piece.line == 0; });
   p.group =
       std::clamp<std::int64_t>(kTaskElements / std::max<std::int64_t>(1, line * p.view.inner), 1, outer);
   p.joined =
@@ -130,24 +170,28 @@ PreparedKernel prepare(const KernelQuery& query) {
   PreparedKernel prepared;
   if (p.kind == Reduction::log_sum_exp) {
     prepared = prepare_log_sum_exp(p);
-  } else if (p.parts == 1) {
+  } else if (p.parts == 1 && p.follows == 0) {
     prepared.phase_tasks = {(outer + p.group - 1) / p.group};
   } else {
-    prepared.phase_tasks = {outer * p.parts, (outer + p.joined - 1) / p.joined};
+    prepared.phase_tasks = {outer * (p.follows > 0 ? p.follows : p.parts), (outer + p.joined - 1) / p.joined};
     prepared.shared_scratch = static_cast<std::size_t>(outer * p.parts * p.view.inner) * sizeof(float);
   }
   prepared.constants_used.assign(query.inputs.size(), true);
   prepared.constants_used[0] = false;
-  prepared.state = params;
+  prepared.follows = p.follows > 0;
+  prepared.state = std::shared_ptr<const void>(state, &state->params);
   return prepared;
 }
+
+PreparedKernel prepare(const KernelQuery& query) { return prepare_stored(query, false); }
 
 /// The query as if its source were of floats.
 template <class Use>
 auto as_floats(const KernelQuery& query, Use use) {
   std::vector<compiler::TensorDesc> inputs(query.inputs.begin(), query.inputs.end());
   inputs[0].dtype = DType::f32;
-  return use(KernelQuery{query.node, inputs, query.constants, query.outputs, query.precision, query.store});
+  return use(KernelQuery{query.node, inputs, query.constants, query.outputs, query.precision, query.store,
+                         query.source_parts});
 }
 
 const char* can_run_bytes(const KernelQuery& query) {
@@ -157,11 +201,8 @@ const char* can_run_bytes(const KernelQuery& query) {
 }
 
 PreparedKernel prepare_bytes(const KernelQuery& query) {
-  PreparedKernel prepared = as_floats(query, prepare);
-  auto params = std::make_shared<ReduceParams>(*static_cast<const ReduceParams*>(prepared.state.get()));
-  params->signed_bytes = query.inputs[0].dtype == DType::i8;
-  prepared.state = params;
-  return prepared;
+  const bool signed_bytes = query.inputs[0].dtype == DType::i8;
+  return as_floats(query, [&](const KernelQuery& floats) { return prepare_stored(floats, signed_bytes); });
 }
 
 template <Isa kIsa>

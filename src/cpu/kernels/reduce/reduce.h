@@ -22,6 +22,14 @@ enum class Reduction : int {
   log_sum_exp
 };
 
+/// A part of the source that is reduced as soon as it is written: elements [first, end) of some neighbouring
+/// lines.
+struct ReducePiece {
+  std::int64_t first, end;
+  std::int64_t line, lines;
+  std::int64_t part;  ///< its number among those of the same lines
+};
+
 struct ReduceParams {
   LinesView view;
   Reduction kind;
@@ -34,6 +42,10 @@ struct ReduceParams {
   /// Of log_sum_exp, whose tasks take `group` pieces of `columns` neighbouring lines, of which an outer
   /// combination has `pieces`.
   std::int64_t columns, pieces;
+  /// Where phase 0 follows the step that writes the source: a task takes one of the `follows` pieces of an
+  /// outer combination; 0: it does not.
+  const ReducePiece* piece;
+  std::int64_t follows;
 };
 
 namespace portable {

@@ -86,33 +86,52 @@ struct ProductFold : PlainFold {
 };
 
 /// Result of kCount vectors of neighbouring lines, elements [begin, end). The last vector starts at line `last` and has
-/// `tail` lanes.
+/// `tail` lanes. Additions wait for each other: where vectors are few, elements take turns at several sums.
 template <class Fold, int kCount, class T>
 [[gnu::always_inline]] inline void reduce_across(const LinesView& view, const T* src, std::int64_t begin, std::int64_t end,
                                                  std::int64_t last, int tail, float scale, float* dst) {
+  constexpr int kTurns = kCount == 1 ? 4 : kCount < 4 ? 2 : 1;
   const std::int64_t step = view.line[LinesView::kDims - 1].src_step;
-  Vec total[kCount], part[kCount];
-#pragma GCC unroll 4
-  for (int v = 0; v < kCount; ++v) total[v] = part[v] = broadcast(Fold::kStart);
+  Vec total[kCount], part[kTurns][kCount];
   std::int64_t room = kShortSum;
+  const auto start = [&](Vec(&sums)[kCount]) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount; ++v) sums[v] = broadcast(Fold::kStart);
+  };
+  const auto add = [&](Vec(&sums)[kCount], const T* p) __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kCount - 1; ++v) sums[v] = Fold::add(sums[v], Fold::of(load(p + v * kLanes)));
+    sums[kCount - 1] = Fold::add(sums[kCount - 1], Fold::of(load_part(p + last, tail)));
+  };
+  const auto collect = [&]() __attribute__((always_inline)) {
+#pragma GCC unroll 4
+    for (int k = 0; k < kTurns; ++k) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kCount; ++v) total[v] = Fold::add(total[v], part[k][v]);
+      start(part[k]);
+    }
+    room = kShortSum;
+  };
+  start(total);
+#pragma GCC unroll 4
+  for (int k = 0; k < kTurns; ++k) start(part[k]);
   for_each_run(view, begin, end, [&](LinesAt at, std::int64_t n) {
     const T* p = src + at.src;
-    for (std::int64_t i = 0; i < n; ++i, p += step) {
+    std::int64_t i = 0;
+    for (; i + kTurns <= n; i += kTurns) {
 #pragma GCC unroll 4
-      for (int v = 0; v < kCount - 1; ++v) part[v] = Fold::add(part[v], Fold::of(load(p + v * kLanes)));
-      part[kCount - 1] = Fold::add(part[kCount - 1], Fold::of(load_part(p + last, tail)));
-      if (--room > 0) continue;
-      room = kShortSum;
-#pragma GCC unroll 4
-      for (int v = 0; v < kCount; ++v) {
-        total[v] = Fold::add(total[v], part[v]);
-        part[v] = broadcast(Fold::kStart);
-      }
+      for (int k = 0; k < kTurns; ++k, p += step) add(part[k], p);
+      if (--room == 0) collect();
+    }
+    for (; i < n; ++i, p += step) {
+      add(part[0], p);
+      if (--room == 0) collect();
     }
   });
+  collect();
 #pragma GCC unroll 4
   for (int v = 0; v < kCount; ++v) {
-    const Vec result = Fold::add(total[v], part[v]) * broadcast(scale);
+    const Vec result = total[v] * broadcast(scale);
     if (v < kCount - 1)
       store(dst + v * kLanes, result);
     else
@@ -242,6 +261,23 @@ inline void finish_results(float* dst, std::int64_t inner) {
     for_each_vector(inner, [&](std::int64_t c, int m) { store_part(dst + c, m, Fold::finish(load_part(dst + c, m))); });
 }
 
+/// What was written last, from its end to its beginning: the end may still be in the first-level cache.
+template <class Fold, class T>
+inline void reduce_piece(const ReduceParams& p, const T* src, float* parts, std::int64_t task) {
+  const std::int64_t o = task / p.follows;
+  const ReducePiece& piece = p.piece[task % p.follows];
+  LinesView view = p.view;
+  view.inner = piece.lines;
+  src += outer_at(view, o).src + piece.line;
+  float* const part = parts + (o * p.parts + piece.part) * p.view.inner + piece.line;
+  LinesDim& line = view.line[LinesView::kDims - 1];
+  if (line.size < view.line_count || view.inner < kLanes)
+    return reduce_part<Fold, T>(view, src, piece.first, piece.end, 1.0f, part);
+  src += (piece.end - 1) * line.src_step;
+  line.src_step = -line.src_step;
+  reduce_part<Fold, T>(view, src, 0, piece.end - piece.first, 1.0f, part);
+}
+
 template <class Fold, class T>
 inline void reduce_with(const compiler::KernelArgs& args) {
   const ReduceParams& p = *static_cast<const ReduceParams*>(args.state);
@@ -251,16 +287,21 @@ inline void reduce_with(const compiler::KernelArgs& args) {
   const std::int64_t line = p.view.line_count, outer = p.view.outer_count, inner = p.view.inner;
   const float scale = p.kind == Reduction::mean ? 1.0f / static_cast<float>(line) : 1.0f;
   for (std::int64_t task = args.begin; task < args.end; ++task) {
+    if (p.follows > 0 && args.phase == 0) {
+      reduce_piece<Fold, T>(p, src, scratch, task);
+      continue;
+    }
     if (p.parts > 1 && args.phase == 0) {
       const std::int64_t begin = task % p.parts * p.part, end = begin + p.part < line ? begin + p.part : line;
       reduce_part<Fold, T>(p.view, src + outer_at(p.view, task / p.parts).src, begin, end, 1.0f, scratch + task * inner);
       continue;
     }
-    const std::int64_t group = p.parts > 1 ? p.joined : p.group;
+    const bool joins = p.parts > 1 || p.follows > 0;
+    const std::int64_t group = joins ? p.joined : p.group;
     const std::int64_t o1 = (task + 1) * group < outer ? (task + 1) * group : outer;
     for (std::int64_t o = task * group; o < o1; ++o) {
       const LinesAt at = outer_at(p.view, o);
-      if (p.parts == 1) {
+      if (!joins) {
         reduce_part<Fold, T>(p.view, src + at.src, 0, line, scale, dst + at.dst);
         finish_results<Fold>(dst + at.dst, inner);
         continue;
