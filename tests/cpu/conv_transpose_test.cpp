@@ -73,6 +73,32 @@ TEST(ConvTranspose, Patches) {
       }
 }
 
+// 16 channels to one value of each of 2x2 pixels: rows of all lengths, whole vectors or not, and shorter
+// ones.
+TEST(ConvTranspose, PatchRows) {
+  for (std::int64_t w : {1, 3, 4, 7, 8, 9, 16, 21, 128})
+    for (std::int64_t gap : {0, 3})
+      for (const char* activation : {"none", "clip", "sigmoid", "tanh"}) {
+        ConvCase c{.batch = 2,
+                   .channels = 16,
+                   .filters = 1,
+                   .in_h = w == 128 ? 40 : 5,
+                   .in_w = w,
+                   .kernel_h = 2,
+                   .kernel_w = 2,
+                   .stride_h = 2,
+                   .stride_w = 2,
+                   .bias = gap == 0,
+                   .activation = activation,
+                   .alpha = -0.5f,
+                   .beta = 0.75f,
+                   .src_gap = gap};
+        c.transposed = true;
+        EXPECT_THAT(check_conv_kernels(c), ::testing::Contains("conv_transpose.patch.avx512.fp32.emulated"))
+            << describe(c);
+      }
+}
+
 TEST(ConvTranspose, Geometry) {
   for (std::int64_t kernel : {1, 2, 3, 4, 5})
     for (std::int64_t stride : {1, 2, 3, 4})

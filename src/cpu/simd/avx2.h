@@ -103,6 +103,10 @@ struct Int {
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm256_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm256_and_si256(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm256_xor_si256(a.v, b.v)}; }
+template <int kBits>
+[[gnu::always_inline]] inline Int shift_left(Int a) {
+  return {_mm256_slli_epi32(a.v, kBits)};
+}
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm256_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm256_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm256_cvtepi32_ps(a.v)}; }
@@ -154,6 +158,20 @@ struct Int {
     r[i].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
     r[i + 4].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
   }
+}
+
+/// Transposes the 4 x 4 numbers in lanes 4i to 4i + 3 of four vectors, for each i.
+[[gnu::always_inline]] inline void transpose_fours(Vec (&r)[4]) {
+  const __m256 a = _mm256_unpacklo_ps(r[0].v, r[1].v), b = _mm256_unpackhi_ps(r[0].v, r[1].v);
+  const __m256 c = _mm256_unpacklo_ps(r[2].v, r[3].v), d = _mm256_unpackhi_ps(r[2].v, r[3].v);
+  r[0].v = _mm256_shuffle_ps(a, c, 0x44);
+  r[1].v = _mm256_shuffle_ps(a, c, 0xEE);
+  r[2].v = _mm256_shuffle_ps(b, d, 0x44);
+  r[3].v = _mm256_shuffle_ps(b, d, 0xEE);
+}
+/// In lanes 4i to 4i + 3 the sum of all such groups of four of a[i].
+[[gnu::always_inline]] inline Vec sum_fours(const Vec (&a)[2]) {
+  return {_mm256_add_ps(_mm256_blend_ps(a[0].v, a[1].v, 0xF0), _mm256_permute2f128_ps(a[0].v, a[1].v, 0x21))};
 }
 
 /// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.

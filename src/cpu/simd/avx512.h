@@ -102,6 +102,10 @@ struct Int {
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm512_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm512_and_si512(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm512_xor_si512(a.v, b.v)}; }
+template <int kBits>
+[[gnu::always_inline]] inline Int shift_left(Int a) {
+  return {_mm512_slli_epi32(a.v, kBits)};
+}
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm512_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm512_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm512_cvtepi32_ps(a.v)}; }
@@ -154,6 +158,24 @@ struct Int {
     r[4 + c].v = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
     r[12 + c].v = _mm512_shuffle_f32x4(odd01, odd23, 0xDD);
   }
+}
+
+/// Transposes the 4 x 4 numbers in lanes 4i to 4i + 3 of four vectors, for each i.
+[[gnu::always_inline]] inline void transpose_fours(Vec (&r)[4]) {
+  const __m512 a = _mm512_unpacklo_ps(r[0].v, r[1].v), b = _mm512_unpackhi_ps(r[0].v, r[1].v);
+  const __m512 c = _mm512_unpacklo_ps(r[2].v, r[3].v), d = _mm512_unpackhi_ps(r[2].v, r[3].v);
+  r[0].v = _mm512_shuffle_ps(a, c, 0x44);
+  r[1].v = _mm512_shuffle_ps(a, c, 0xEE);
+  r[2].v = _mm512_shuffle_ps(b, d, 0x44);
+  r[3].v = _mm512_shuffle_ps(b, d, 0xEE);
+}
+/// In lanes 4i to 4i + 3 the sum of all such groups of four of a[i], first those two apart.
+[[gnu::always_inline]] inline Vec sum_fours(const Vec (&a)[4]) {
+  const auto halves = [](Vec x, Vec y) __attribute__((always_inline)) {
+    return _mm512_add_ps(_mm512_shuffle_f32x4(x.v, y.v, 0x44), _mm512_shuffle_f32x4(x.v, y.v, 0xEE));
+  };
+  const __m512 x = halves(a[0], a[1]), y = halves(a[2], a[3]);
+  return {_mm512_add_ps(_mm512_shuffle_f32x4(x, y, 0x88), _mm512_shuffle_f32x4(x, y, 0xDD))};
 }
 
 /// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.

@@ -167,6 +167,10 @@ struct Int {
 [[gnu::always_inline]] inline Int operator^(Int a, Int b) {
   return {_mm256_xor_si256(a.lo, b.lo), _mm256_xor_si256(a.hi, b.hi)};
 }
+template <int kBits>
+[[gnu::always_inline]] inline Int shift_left(Int a) {
+  return {_mm256_slli_epi32(a.lo, kBits), _mm256_slli_epi32(a.hi, kBits)};
+}
 [[gnu::always_inline]] inline Int to_int(Vec a) {
   return {_mm256_cvtps_epi32(a.lo), _mm256_cvtps_epi32(a.hi)};
 }
@@ -227,6 +231,26 @@ struct Int {
     for (int j = 0; j < 16; ++j) column[j] = rows[j][i];
     r[i] = load(column);
   }
+}
+
+/// Transposes the 4 x 4 numbers in lanes 4i to 4i + 3 of four vectors, for each i.
+[[gnu::always_inline]] inline void transpose_fours(Vec (&r)[4]) {
+  float rows[4][16];
+  for (int i = 0; i < 4; ++i) store(rows[i], r[i]);
+  for (int i = 0; i < 4; ++i) {
+    float column[16];
+    for (int j = 0; j < 16; ++j) column[j] = rows[j % 4][j / 4 * 4 + i];
+    r[i] = load(column);
+  }
+}
+/// In lanes 4i to 4i + 3 the sum of all such groups of four of a[i], first those two apart.
+[[gnu::always_inline]] inline Vec sum_fours(const Vec (&a)[4]) {
+  __m256 s[4];
+  for (int i = 0; i < 4; ++i) s[i] = _mm256_add_ps(a[i].lo, a[i].hi);
+  const auto both = [](__m256 x, __m256 y) {
+    return _mm256_add_ps(_mm256_permute2f128_ps(x, y, 0x20), _mm256_permute2f128_ps(x, y, 0x31));
+  };
+  return {both(s[0], s[1]), both(s[2], s[3])};
 }
 
 /// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.

@@ -139,6 +139,10 @@ struct Int {
 [[gnu::always_inline]] inline Int operator+(Int a, Int b) { return {_mm_add_epi32(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator&(Int a, Int b) { return {_mm_and_si128(a.v, b.v)}; }
 [[gnu::always_inline]] inline Int operator^(Int a, Int b) { return {_mm_xor_si128(a.v, b.v)}; }
+template <int kBits>
+[[gnu::always_inline]] inline Int shift_left(Int a) {
+  return {_mm_slli_epi32(a.v, kBits)};
+}
 [[gnu::always_inline]] inline Int to_int(Vec a) { return {_mm_cvtps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Int truncate(Vec a) { return {_mm_cvttps_epi32(a.v)}; }
 [[gnu::always_inline]] inline Vec to_float(Int a) { return {_mm_cvtepi32_ps(a.v)}; }
@@ -182,6 +186,11 @@ struct Int {
 [[gnu::always_inline]] inline void transpose(Vec (&r)[kLanes]) {
   _MM_TRANSPOSE4_PS(r[0].v, r[1].v, r[2].v, r[3].v);
 }
+
+/// Transposes the 4 x 4 numbers in lanes 4i to 4i + 3 of four vectors, for each i.
+[[gnu::always_inline]] inline void transpose_fours(Vec (&r)[4]) { transpose(r); }
+/// In lanes 4i to 4i + 3 the sum of all such groups of four of a[i].
+[[gnu::always_inline]] inline Vec sum_fours(const Vec (&a)[1]) { return a[0]; }
 
 /// Three vectors as kLanes groups of three: a0 b0 c0 a1 b1 c1 and so on.
 [[gnu::always_inline]] inline void interleave(Vec (&r)[3]) {

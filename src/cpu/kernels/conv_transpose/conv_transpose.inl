@@ -2,6 +2,9 @@
 // inside the namespace of each instruction set.
 
 #include "cpu/kernels/tile/stored_tile.inl"
+#include "cpu/kernels/vectors.inl"
+
+#include "cpu/kernels/conv_transpose/patch_rows.inl"
 
 struct TransposeCall {
   const ConvTransposeState* s;
@@ -219,7 +222,14 @@ inline void multiply_patches(const compiler::KernelArgs& args) {
     const std::int64_t image = task / s.bands, band = task % s.bands;
     const Src* src = static_cast<const Src*>(args.src[0]) + image * s.src_image;
     Result* dst = static_cast<Result*>(args.dst[0]) + image * s.dst_image;
-    for (std::int64_t y = s.rows * band / s.bands; y < s.rows * (band + 1) / s.bands; ++y)
+    const std::int64_t y0 = s.rows * band / s.bands, y1 = s.rows * (band + 1) / s.bands;
+    if constexpr (sizeof(Result) == sizeof(float)) {
+      if (is_patch_row(s)) {
+        multiply_patch_rows(s, src, dst, y0, y1);
+        continue;
+      }
+    }
+    for (std::int64_t y = y0; y < y1; ++y)
       for (std::int64_t x = 0; x < s.in_w; x += kPixels) {
         const int pixels = static_cast<int>(smaller(kPixels, s.in_w - x));
         gather_planes(src + y * s.src_row + x * s.src_pixel, s.src_pixel, pixels, s.channels, planes);

@@ -184,7 +184,7 @@ void run_task(const DepthwiseTask<T>& task) {
 template <int kKernel, class T>
 void run_dense_task(const DepthwiseTask<T>& task) {
   const std::int64_t width = task.p->dst_width, rest = width % kWideColumns;
-  const bool wide = width >= kWideColumns && (rest == 0 || (task.residual == nullptr && (rest > kColumns || width > 40)));
+  const bool wide = width > kWideColumns && (rest == 0 || (task.residual == nullptr && (rest > kColumns || width > 40)));
   if (wide)
     run_task<kKernel, 1, kWideColumns>(task);
   else
