@@ -7,8 +7,8 @@ namespace {
 }  // namespace
 
 void conv_bf16(const compiler::KernelArgs& args) noexcept { run_conv_bf16(args); }
-void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
-                      std::int64_t b0, std::int64_t b1) noexcept {
+void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept {
   run_pixels(s, src, residual, dst, pixels, b0, b1);
 }
 

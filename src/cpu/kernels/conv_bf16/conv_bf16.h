@@ -60,19 +60,19 @@ inline constexpr std::int64_t kPairPixels = 12;
   return (runs * pointers * static_cast<std::int64_t>(sizeof(void*)) + 63) / 64 * 64;
 }
 
-// conv_bf16_pixels: a 1x1 convolution between bfloat16 whose input is read where it lies, of `pixels` pixels at the state's
-// distances, with the register blocks [b0, b1).
+// conv_bf16_pixels: a 1x1 convolution between bfloat16 whose input is read where it lies, of `pixels` pixels
+// at the state's distances, with the register blocks [b0, b1).
 
 namespace avx512 {
 void conv_bf16(const compiler::KernelArgs& args) noexcept;
-void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
-                      std::int64_t b0, std::int64_t b1) noexcept;
+void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 void conv_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512
 namespace avx512_emulated {
 void conv_bf16(const compiler::KernelArgs& args) noexcept;
-void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst, std::int64_t pixels,
-                      std::int64_t b0, std::int64_t b1) noexcept;
+void conv_bf16_pixels(const ConvBf16State& s, const Bf16* src, const Bf16* residual, Bf16* dst,
+                      std::int64_t pixels, std::int64_t b0, std::int64_t b1) noexcept;
 void conv_tiles(const compiler::KernelArgs& args) noexcept;
 }  // namespace avx512_emulated
 

@@ -7,7 +7,9 @@ namespace {
 #include "cpu/kernels/depthwise/paired_tile.inl"
 }  // namespace
 
-void depthwise_conv_bf16_paired(const compiler::KernelArgs& args) noexcept { run_depthwise<PairedBf16>(args); }
+void depthwise_conv_bf16_paired(const compiler::KernelArgs& args) noexcept {
+  run_depthwise<PairedBf16>(args);
+}
 void depthwise_rows(const DepthwiseTask<PairedBf16>& task) noexcept { run_all_phases(task); }
 
 }  // namespace saccade::cpu::avx512_emulated
