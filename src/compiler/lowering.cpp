@@ -608,7 +608,7 @@ class Lowering {
         ++out_.packed_uses[static_cast<std::size_t>(node.inputs[i])];
     measure(node, inputs, outputs, step);
     refuse_large_weights(step);
-    if (writer && step.prepared.follows) {
+    if (writer && step.prepared.follows && fits(step.prepared, out_.steps[*writer].step.prepared)) {
       step.follows = *writer;  // and has little left to read
       step.bytes -= static_cast<std::int64_t>(bytes_of(inputs[0]));
     }
@@ -622,6 +622,12 @@ class Lowering {
     if (node.integer(ops::kFollow.name, 0) == 0 || src.empty()) return std::nullopt;
     const auto writer = writers_.find(src[0]);
     return writer == writers_.end() ? std::nullopt : std::optional(writer->second);
+  }
+
+  // Whether tasks of the first phase of `follower` can run right behind those of the last of `writer`.
+  static bool fits(const PreparedKernel& follower, const PreparedKernel& writer) {
+    return !follower.phase_tasks.empty() && !writer.phase_tasks.empty() && writer.phase_tasks.back() > 0 &&
+           follower.phase_tasks.front() == writer.phase_tasks.back() && follower.thread_scratch == 0;
   }
 
   // As they are made, not when memory is gone.

@@ -198,6 +198,22 @@ TEST(LowerToBf16, WhatOnlyFloatReadersReadStaysFloat) {
   EXPECT_EQ(count(g, "Cast"), 0u);
 }
 
+// What is one token a picture is a gate, wherever the batch stands: bits must not depend on it.
+TEST(LowerToBf16, TheBatchDecidesNothing) {
+  std::vector<std::size_t> narrow_ones;
+  for (const std::int64_t batch : {1, 3}) {
+    GraphMaker m;
+    const Id picture = m.conv(m.input("x", {batch, 3, 8, 8}), 3, 8);
+    Id y = m.reshape(m.node("GlobalAveragePool", {picture}), {1, -1, 8});
+    for (int layer = 0; layer < 3; ++layer)
+      y = m.node("LayerNormalization",
+                 {m.node("MatMul", {y, m.random({8, 8})}), m.random({8}), m.random({8})});
+    narrow_ones.push_back(
+        narrow_values(lowered(m.finish({m.node("MatMul", {y, m.random({8, 4})}), m.conv(picture, 8, 2)}))));
+  }
+  EXPECT_EQ(narrow_ones[0], narrow_ones[1]);
+}
+
 TEST(LowerToBf16, TokensStayNarrowFromLayerToLayer) {
   GraphMaker m;
   const auto tokens = [&](Id id) { return m.transpose(m.reshape(id, {1, 8, 64}), {0, 2, 1}); };

@@ -58,6 +58,15 @@ std::vector<Case> attention_cases() {
   masked.inputs[3].value = Tensor::of<float>(
       {3, 5}, {0, never, 0, never, 1, never, never, never, never, never, never, 2, 1, 0, never});
   cases.push_back(std::move(masked));
+  // As models mask that know no infinity: a query that attends nothing has the mean of all values.
+  for (const float least : {-1e4f, -2.5e38f, std::numeric_limits<float>::lowest()}) {
+    Case finite = attention({1, 1, 3, 5, 4, 4, 1}, false, Shape{3, 5});
+    finite.name += " of " + std::to_string(least);
+    finite.tolerance = 1e-3;  // beside -10000, floats keep thousandths of a score
+    finite.inputs[3].value = Tensor::of<float>(
+        {3, 5}, {0, least, 0, least, 1, least, least, least, least, least, least, 2, 1, 0, least});
+    cases.push_back(std::move(finite));
+  }
   for (const Case& floats : std::vector<Case>(cases)) {
     Case narrow = stored_narrow(floats, {0, 1, 2});
     narrow.tolerance = 1.0 / 256;  // of scores that are rounded to bf16 too

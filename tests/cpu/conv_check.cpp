@@ -390,8 +390,6 @@ struct Scratch {
   void* data;
 };
 
-// Runs image range [0, batch) with tasks in groups of `step`, from the last group to the first if
-// `backwards`; then prepared as from a cached plan.
 // A task that turned `before` into `after` must have written the part that the kernel told and nothing else.
 void expect_part(const KernelDesc& kernel, const Problem& p, const compiler::PreparedKernel& prepared,
                  std::int64_t task, const std::vector<float>& before, const std::vector<float>& after) {
@@ -411,6 +409,8 @@ void expect_part(const KernelDesc& kernel, const Problem& p, const compiler::Pre
   }
 }
 
+// Runs image range [0, batch) with tasks in groups of `step`, from the last group to the first if
+// `backwards`; then prepared as from a cached plan. Parts are looked at where groups are of one task.
 std::vector<float> run_kernel(const KernelDesc& kernel, const Problem& p, std::int64_t batch,
                               std::int64_t step, bool backwards) {
   const ConvCase& c = p.c;

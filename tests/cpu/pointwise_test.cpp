@@ -54,6 +54,29 @@ TEST(Pointwise, GapsResidualsActivationsBatches) {
           "conv.pointwise");
 }
 
+// Tiles of 16 channels whose filters stay in registers, and those whose last filters do for two pixels.
+TEST(Pointwise, HeldAndTwinTiles) {
+  for (std::int64_t pixels = 1; pixels <= 27; ++pixels)
+    for (std::int64_t filters : {1, 15, 16, 17, 20, 24, 33, 40, 49, 56})
+      check({.channels = 16,
+             .filters = filters,
+             .in_h = 1,
+             .in_w = pixels,
+             .residual = pixels % 2 == 0,
+             .activation = pixels % 3 == 0 ? "hard_swish" : "none"},
+            "conv.pointwise");
+  for (std::int64_t filters : {20, 24, 40, 56, 72})
+    for (std::int64_t channels : {5, 16, 128, 129, 1502}) {
+      ConvCase c{.batch = 2, .channels = channels, .filters = filters, .in_h = 5, .in_w = 7};
+      for (const char* name : {"relu", "sigmoid"})
+        for (bool in_place : {false, true}) {
+          c.activation = name, c.residual = in_place, c.in_place = in_place;
+          c.src_gap = in_place ? 3 : 0, c.dst_gap = c.residual_gap = in_place ? 5 : 0;
+          check(c, "conv.pointwise");
+        }
+    }
+}
+
 TEST(Single, Shapes) {
   for (std::int64_t channels : {1, 3, 16, 241})
     for (std::int64_t filters : {1, 4, 5, 8, 9, 16, 24, 31, 40, 48, 56, 64, 65, 128, 130, 257})

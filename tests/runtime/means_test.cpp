@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/temporary_folder.h"
 #include "compiler/graph_maker.h"
@@ -109,6 +110,7 @@ TEST(MeansWhileWritten, PlansFromTheCacheFollowToo) {
     const Plan plan = model.compile(cpu::target(), {});
     EXPECT_GE(followers(plan), 3u) << turn;
     results.push_back(plan.make_context({2}).run(pictures(model)));
+    EXPECT_FALSE(std::filesystem::is_empty(folder.path() / "plans")) << turn;
   }
   for (std::size_t o = 0; o < results[0].size(); ++o)
     EXPECT_EQ(std::memcmp(results[0][o].raw(), results[1][o].raw(), results[0][o].bytes()), 0) << o;

@@ -124,9 +124,11 @@ class Narrowing {
     const Shape* shape = known_shape(graph_, id);
     if (shape == nullptr || shape->size() < 3 || graph_.value(id).dtype != DType::f32) return false;
     if (shape->size() == 4) return (*shape)[2] * (*shape)[3] > 1;
-    // Where the batch does not come first, tokens do.
-    const std::int64_t batch = shape->front() == batch_ ? batch_ : 1;
-    return element_count(*shape) > batch * shape->back();
+    // The batch need not come first. Without it, so that what is stored as bf16 does not depend on it.
+    const auto tokens_end = shape->end() - 1, batch = std::find(shape->begin(), tokens_end, batch_);
+    for (auto size = shape->begin(); size != tokens_end; ++size)
+      if (size != batch && *size > 1) return true;
+    return false;
   }
 
   // What graph inputs and outputs are made of or make without a convolution between.

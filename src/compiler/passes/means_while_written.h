@@ -5,8 +5,9 @@
 
 namespace saccade::compiler {
 
-/// Marks means over whole planes of what a node makes (attribute `follow`): a target whose kernels agree sums
-/// each part of the picture as soon as it is written, which saves reading all of it again.
+/// Marks means over whole planes of what a node makes (attribute `follow`; GlobalAveragePool, ReduceMean): a
+/// target whose kernels agree sums each part of the picture as soon as it is written, which saves reading all
+/// of it again.
 void means_while_written(ir::Graph& graph);
 
 }  // namespace saccade::compiler

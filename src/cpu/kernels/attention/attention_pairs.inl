@@ -63,7 +63,13 @@ inline float pair_exponentials(float* x, const float* mask, float scale, std::in
   });
   float largest = max_lane(most);
   if (largest == -__builtin_inff()) largest = 0;
-  const Vec by = broadcast(scale * kLog2), less_by = broadcast(-largest * (scale * kLog2));
+  // Masks of the lowest float go beyond it when multiplied by what makes exponentials powers of two.
+  float less = -largest * (scale * kLog2);
+  if (!(less > -__builtin_inff() && less < __builtin_inff())) {
+    for_each_vector(n, [&](std::int64_t k, int m) { store_part(x + k, m, load_part(x + k, m) - broadcast(largest)); });
+    less = 0;
+  }
+  const Vec by = broadcast(scale * kLog2), less_by = broadcast(less);
   auto* const to = reinterpret_cast<Bf16*>(x);
   Vec total[2] = {zero(), zero()};
   std::int64_t i = 0;

@@ -147,8 +147,8 @@ inline void stem_row(const StemRow& row, float* window, const float** runs, floa
 template <int kForm>
 void stem_form(const compiler::KernelArgs& args) {
   const ConvStemState& s = *static_cast<const ConvStemState*>(args.state);
-  auto* const window = static_cast<float*>(args.thread_scratch);
-  auto* const runs = reinterpret_cast<const float**>(window + s.kernel_h * s.lines * s.window_floats);
+  auto* const runs = static_cast<const float**>(args.thread_scratch);  // those of a row, and of a copied window
+  auto* const window = reinterpret_cast<float*>(runs + 2 * s.kernel_h * s.lines);
   Output out{};
   out.dst_pixel = s.dst_pixel;
   out.epilogue = &s.epilogue;

@@ -115,8 +115,8 @@ std::vector<compiler::PicturePart> parts_of(const DepthwiseParams& p) {
   return parts;
 }
 
-// The words of a channel, `distance` bfloat16 from each to the next: weights for two input rows at a time, as
-// DepthwiseParams says. place(i): where word i goes.
+// The words of a channel, weights for two input rows at a time, as DepthwiseParams says. place(i): where word
+// i goes.
 template <class Place>
 void pack_words(const ConvQuery& q, std::int64_t channel, std::int64_t count, BFloat16* words, Place place) {
   const std::int64_t kernel = q.kernel_h;

@@ -33,8 +33,6 @@ struct BlockState {
   /// table, and one BlockRing.
   std::int64_t ring, between, table, state;
 };
-using InvertedResidualState = BlockState<PointwiseState>;
-using InvertedResidualBf16State = BlockState<ConvBf16State>;
 
 /// What a thread's ring holds: rows before `expanded` that the next step of this image needs.
 struct BlockRing {

@@ -74,9 +74,9 @@ double cost_single(const KernelQuery& query) {
   return static_cast<double>(q.batch) * (20 + products / (0.5 * multiply_adds_per_ns(kIsa)));
 }
 
-// Which filter lies in a lane, or one beyond the last.
+// Which filter lies in a lane, or one beyond the last: `twice`, in both halves of the last vector.
 std::int64_t filter_of_lane(std::int64_t lane, std::int64_t filters, bool twice, int lanes) {
-  return twice && lane >= filters ? lane - lanes / 2 : lane;
+  return twice && lane >= filters && lane % lanes >= lanes / 2 ? lane - lanes / 2 : lane;
 }
 
 void pack(const ConvQuery& q, int lanes, const PointwiseState& s, float* out) {

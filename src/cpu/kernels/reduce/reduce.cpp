@@ -123,12 +123,16 @@ std::vector<ReducePiece> pieces_of(const KernelQuery& query, const LinesView& vi
   for (const compiler::PicturePart& part : query.source_parts)
     pieces.push_back({part.first_pixel, part.end_pixel, part.first_channel,
                       part.end_channel - part.first_channel, parts[part.first_channel]++});
-  // All lines in as many parts: those between two first lines, and all elements of them.
+  // All lines in as many parts: those between two first lines, and all elements of them, one part behind the
+  // other.
   std::int64_t covered = 0;
+  std::map<std::int64_t, std::int64_t> ends;  // of the parts so far, by the first of their lines
   for (const ReducePiece& piece : pieces) {
     const auto next = parts.upper_bound(piece.line);
     const std::int64_t end = next == parts.end() ? view.inner : next->first;
     if (piece.line + piece.lines != end || parts[piece.line] != parts.begin()->second) return {};
+    if (piece.first != ends[piece.line]) return {};
+    ends[piece.line] = piece.end;
     covered += piece.lines * (piece.end - piece.first);
   }
   return covered == view.inner * pixels ? pieces : std::vector<ReducePiece>{};
