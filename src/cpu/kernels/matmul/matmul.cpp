@@ -253,6 +253,25 @@ void set_packs(MatmulState& s, int panel_columns) {
   s.packs = (s.panels + s.panels_per_pack - 1) / s.panels_per_pack;
 }
 
+// The second factor: packed now where it is constant, else by a first phase, into scratch of `floats` floats
+// a matrix.
+template <class Pack>
+void place_factor(const KernelQuery& query, State& state, int panel_columns, std::int64_t floats,
+                  PreparedKernel& prepared, Pack pack_constant) {
+  prepared.constants_used.assign(query.inputs.size(), false);
+  if (query.constants[1] != nullptr) {
+    pack_constant();
+    prepared.constants_used[1] = true;
+    prepared.packed_inputs = 1u << 1;
+    prepared.weight_bytes = state.packed.bytes();
+    return;
+  }
+  set_packs(state.plain, panel_columns);
+  const auto matrices = static_cast<std::int64_t>(state.b_offsets.size());
+  prepared.phase_tasks.push_back(matrices * state.plain.packs);
+  prepared.shared_scratch = static_cast<std::size_t>(matrices * floats) * sizeof(float);
+}
+
 PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   auto state = std::make_shared<State>();
   MatmulState& s = state->plain;
@@ -268,20 +287,10 @@ PreparedKernel prepare(const KernelQuery& query, int lane_count) {
   s.panels = (s.n + panel_columns - 1) / panel_columns;
   set_tasks(s, panel_columns);
   PreparedKernel prepared;
-  prepared.constants_used.assign(query.inputs.size(), false);
-  const std::int64_t matrix_size = s.panels * s.k * panel_columns;
-  const auto matrices = static_cast<std::int64_t>(state->b_offsets.size());
-  if (query.constants[1] != nullptr) {
+  place_factor(query, *state, panel_columns, s.panels * s.k * panel_columns, prepared, [&] {
     pack(query, *state, panel_columns);
     s.packed = state->packed.data();
-    prepared.constants_used[1] = true;
-    prepared.packed_inputs = 1u << 1;
-    prepared.weight_bytes = state->packed.bytes();
-  } else {
-    set_packs(s, panel_columns);
-    prepared.phase_tasks.push_back(matrices * s.packs);
-    prepared.shared_scratch = static_cast<std::size_t>(matrices * matrix_size) * sizeof(float);
-  }
+  });
   if (s.has_bias && query.constants[2] != nullptr) {
     const Tensor& c = *query.constants[2];
     state->bias = PackedFloats(static_cast<std::size_t>(c.count()));
@@ -329,20 +338,10 @@ PreparedKernel prepare_pairs(const KernelQuery& query) {
   pairs.b_bf16 = query.inputs[1].dtype == DType::bf16;
   pairs.dst_bf16 = query.outputs[0].dtype == DType::bf16;
   PreparedKernel prepared;
-  prepared.constants_used.assign(query.inputs.size(), false);
-  const auto matrices = static_cast<std::int64_t>(state->b_offsets.size());
-  if (query.constants[1] != nullptr) {
+  place_factor(query, *state, panel_columns, s.panels * pairs.words * panel_columns, prepared, [&] {
     pack_words(query, *state, panel_columns);
     pairs.packed = reinterpret_cast<const char*>(state->packed.data());
-    prepared.constants_used[1] = true;
-    prepared.packed_inputs = 1u << 1;
-    prepared.weight_bytes = state->packed.bytes();
-  } else {
-    set_packs(s, panel_columns);
-    prepared.phase_tasks.push_back(matrices * s.packs);
-    prepared.shared_scratch =
-        static_cast<std::size_t>(matrices * s.panels * pairs.words * panel_columns) * sizeof(float);
-  }
+  });
   prepared.thread_scratch = static_cast<std::size_t>(kMatmulPairRows * pairs.words) * sizeof(float);
   s.items = state->items.data();
   s.item_count = static_cast<std::int64_t>(state->items.size());
